@@ -1,0 +1,102 @@
+# oarbank-probe: `make help` lists the targets. Everything generated goes under build/.
+
+VERSION := 0.1.0
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC ?= gcc
+CXX ?= g++
+B := build
+
+.DELETE_ON_ERROR:
+.SECONDARY:
+.PHONY: all report check check-live lint format fuzz bench install uninstall clean help deps-build deps-check
+
+all: deps-build $(B)/oarbank-probe $(B)/oarbank-sandbox ## build the programs
+
+# ---- what is built from what ---------------------------------------------------------------------
+
+# A folder is an archive; a file named after a program holds its main() and stays out of it.
+PROGRAMS := report/oarbank-probe launch/oarbank-sandbox
+LAYERS := report probe launch kabi
+sources = $(filter-out $(PROGRAMS:=.c),$(wildcard $(1)/*.c)) $(wildcard $(1)/*.cpp)
+objects = $(patsubst %,$(B)/$(2)/%.o,$(call sources,$(1)))
+
+WARN := -Wall -Wextra -Wshadow -Wformat=2 -Wvla -Wundef -Wswitch-enum
+WARN_C := $(WARN) -Wmissing-prototypes -Wstrict-prototypes
+ifdef WERROR
+WARN += -Werror
+endif
+HARDEN := -fstack-protector-strong -D_FORTIFY_SOURCE=2
+CPPFLAGS += -I. -D_GNU_SOURCE -DOARBANK_VERSION='"$(VERSION)"'
+
+# Two flavours: rel is what is installed, dev is what the unit tests run, with sanitizers.
+SANITIZE ?= -fsanitize=address,undefined -fno-sanitize-recover=all
+FLAGS_rel := -O2 -g -fPIE -ffunction-sections -fdata-sections $(HARDEN)
+FLAGS_dev := -O1 -g -fno-omit-frame-pointer $(SANITIZE)
+LINK_rel := -pie -Wl,--gc-sections -Wl,-z,relro,-z,now
+LINK_dev := $(SANITIZE)
+
+define flavour
+$(B)/$(1)/%.c.o: %.c
+	@mkdir -p $$(@D)
+	$$(CC) -std=gnu17 $$(WARN_C) $$(CPPFLAGS) $$(FLAGS_$(1)) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
+$(B)/$(1)/%.cpp.o: %.cpp
+	@mkdir -p $$(@D)
+	$$(CXX) -std=gnu++17 $$(WARN) $$(CPPFLAGS) $$(FLAGS_$(1)) $$(CXXFLAGS) -MMD -MP -c -o $$@ $$<
+$(foreach l,$(LAYERS),
+$(B)/$(1)/$(l).a: $(call objects,$(l),$(1))
+	@rm -f $$@
+	ar rcsD $$@ $$^)
+ARCHIVES_$(1) := $(foreach l,$(LAYERS),$(B)/$(1)/$(l).a)
+endef
+$(eval $(call flavour,rel))
+$(eval $(call flavour,dev))
+
+-include $(shell find $(B) -name '*.d' 2>/dev/null)
+
+# libbpf, libelf, zlib and the C++ runtime go into the program: loading them costs more than the report.
+static_lib = $(shell $(CC) -print-file-name=$(1) | grep /)
+ifneq ($(call static_lib,libbpf.a),)
+BPF_LIBS := -Wl,-Bstatic -lbpf -lelf -lz -Wl,-Bdynamic
+else
+BPF_LIBS := -lbpf -lelf -lz
+endif
+PROBE_LIBS := $(BPF_LIBS) -lmnl -lcjson
+
+$(B)/oarbank-probe: $(B)/rel/report/oarbank-probe.c.o $(ARCHIVES_rel)
+	$(CXX) $(LINK_rel) -static-libstdc++ -static-libgcc -o $@ $^ $(PROBE_LIBS) $(LDFLAGS)
+$(B)/dev/oarbank-probe: $(B)/dev/report/oarbank-probe.c.o $(ARCHIVES_dev)
+	$(CXX) $(LINK_dev) -o $@ $^ $(PROBE_LIBS) $(LDFLAGS)
+
+include launch/build.mk
+
+# ---- using it --------------------------------------------------------------------------------------
+
+deps-build:
+	@.ci/deps build
+deps-check:
+	@.ci/deps check
+
+report: all ## build, then print what this node can enforce
+	@$(B)/oarbank-probe
+
+# ---- tests -------------------------------------------------------------------------------------------
+
+include tests/tests.mk
+
+# ---- installing --------------------------------------------------------------------------------------
+
+install: all ## install below $(DESTDIR)$(PREFIX)
+	install -D -m 0755 $(B)/oarbank-probe $(DESTDIR)$(PREFIX)/bin/oarbank-probe
+	install -D -m 0755 $(B)/oarbank-sandbox $(DESTDIR)$(PREFIX)/bin/oarbank-sandbox
+	install -D -m 0644 docs/report.schema.json $(DESTDIR)$(PREFIX)/share/oarbank-probe/report.schema.json
+
+uninstall: ## remove what install put there
+	rm -f $(DESTDIR)$(PREFIX)/bin/oarbank-probe $(DESTDIR)$(PREFIX)/bin/oarbank-sandbox
+	rm -rf $(DESTDIR)$(PREFIX)/share/oarbank-probe
+
+clean: ## remove build/
+	rm -rf $(B)
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14

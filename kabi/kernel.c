@@ -1,0 +1,422 @@
+#include "kabi/kernel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+#include "kabi/machine.h"
+
+/* The same numbers on every architecture; old headers lack them. */
+#ifndef SYS_close_range
+#define SYS_close_range 436
+#endif
+#ifndef SYS_faccessat2
+#define SYS_faccessat2 439
+#endif
+#ifndef SYS_landlock_create_ruleset
+#define SYS_landlock_create_ruleset 444
+#define SYS_landlock_add_rule 445
+#define SYS_landlock_restrict_self 446
+#endif
+
+static int result(long r)
+{
+	return r < 0 ? -errno : (int)r;
+}
+
+/* ---- files ---- */
+
+static int live_open(const struct kernel *k, const char *path, int flags)
+{
+	(void)k;
+	return result(open(path, flags | O_CLOEXEC));
+}
+
+static ssize_t live_read(const struct kernel *k, int fd, void *buf, size_t size)
+{
+	ssize_t n = read(fd, buf, size);
+
+	(void)k;
+	return n < 0 ? -errno : n;
+}
+
+static ssize_t live_write(const struct kernel *k, int fd, const void *buf, size_t size)
+{
+	ssize_t n = write(fd, buf, size);
+
+	(void)k;
+	return n < 0 ? -errno : n;
+}
+
+static int live_close(const struct kernel *k, int fd)
+{
+	(void)k;
+	return result(close(fd));
+}
+
+static enum node_type type_of(mode_t mode)
+{
+	switch (mode & S_IFMT) {
+	case S_IFREG:
+		return NODE_FILE;
+	case S_IFDIR:
+		return NODE_DIR;
+	case S_IFLNK:
+		return NODE_LINK;
+	case S_IFCHR:
+		return NODE_CHAR;
+	case S_IFBLK:
+		return NODE_BLOCK;
+	case S_IFSOCK:
+		return NODE_SOCKET;
+	case S_IFIFO:
+		return NODE_FIFO;
+	default:
+		return NODE_OTHER;
+	}
+}
+
+static void node_from_stat(const struct stat *st, struct node *ret)
+{
+	*ret = (struct node){
+		.type = type_of(st->st_mode),
+		.mode = st->st_mode & 07777,
+		.uid = st->st_uid,
+		.gid = st->st_gid,
+	};
+	if (ret->type == NODE_CHAR || ret->type == NODE_BLOCK) {
+		ret->major = (uint32_t)major(st->st_rdev);
+		ret->minor = (uint32_t)minor(st->st_rdev);
+	}
+}
+
+static int live_fstat(const struct kernel *k, int fd, struct node *ret)
+{
+	struct stat st;
+
+	(void)k;
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	node_from_stat(&st, ret);
+	return 0;
+}
+
+static int live_stat(const struct kernel *k, const char *path, struct node *ret)
+{
+	struct stat st;
+
+	(void)k;
+	if (lstat(path, &st) < 0)
+		return -errno;
+	node_from_stat(&st, ret);
+	return 0;
+}
+
+static ssize_t live_readlink(const struct kernel *k, const char *path, char *buf, size_t size)
+{
+	ssize_t n = readlink(path, buf, size);
+
+	(void)k;
+	if (n < 0)
+		return -errno;
+	if ((size_t)n >= size)
+		return -ENAMETOOLONG;
+	buf[n] = '\0';
+	return n;
+}
+
+/* struct linux_dirent64, which no header gives to every C library. */
+struct dirent_row {
+	uint64_t ino;
+	int64_t off;
+	uint16_t reclen;
+	uint8_t type;
+	char name[];
+};
+
+/* Put `name` where it sorts in the `len` bytes of names at buf. */
+static int insert_sorted(char *buf, size_t size, size_t *len, const char *name)
+{
+	size_t room = strlen(name) + 1;
+	size_t at = 0;
+
+	if (room > size - *len)
+		return -ENOSPC;
+	while (at < *len && strcmp(buf + at, name) < 0)
+		at += strlen(buf + at) + 1;
+	memmove(buf + at + room, buf + at, *len - at);
+	memcpy(buf + at, name, room);
+	*len += room;
+	return 0;
+}
+
+static ssize_t list_fd(int fd, char *buf, size_t size)
+{
+	_Alignas(struct dirent_row) char rows[4096];
+	ssize_t count = 0;
+	size_t len = 0;
+
+	for (;;) {
+		long n = syscall(SYS_getdents64, fd, rows, sizeof(rows));
+
+		if (n < 0)
+			return -errno;
+		if (n == 0)
+			return count;
+		for (long at = 0; at < n;) {
+			const struct dirent_row *row = (const struct dirent_row *)(rows + at);
+
+			at += row->reclen;
+			if (strcmp(row->name, ".") == 0 || strcmp(row->name, "..") == 0)
+				continue;
+			if (insert_sorted(buf, size, &len, row->name) < 0)
+				return -ENOSPC;
+			count++;
+		}
+	}
+}
+
+static ssize_t live_list(const struct kernel *k, const char *path, char *buf, size_t size)
+{
+	int fd = live_open(k, path, O_RDONLY | O_DIRECTORY);
+	ssize_t count;
+
+	if (fd < 0)
+		return fd;
+	count = list_fd(fd, buf, size);
+	close(fd);
+	return count;
+}
+
+static int live_access(const struct kernel *k, const char *path, int mode)
+{
+	(void)k;
+	if (syscall(SYS_faccessat2, AT_FDCWD, path, mode, AT_EACCESS) == 0)
+		return 0;
+	if (errno != ENOSYS && errno != EPERM)
+		return -errno;
+	/* Before Linux 5.8, or refused by a filter that predates the call. */
+	return result(faccessat(AT_FDCWD, path, mode, AT_EACCESS));
+}
+
+static int live_statfs(const struct kernel *k, const char *path, struct fs_info *ret)
+{
+	struct statfs fs;
+
+	(void)k;
+	if (statfs(path, &fs) < 0)
+		return -errno;
+	*ret = (struct fs_info){
+		.magic = (uint64_t)(uint32_t)fs.f_type,
+		.block_size = (uint64_t)(fs.f_frsize ? fs.f_frsize : fs.f_bsize),
+		.blocks_available = fs.f_bavail,
+	};
+	return 0;
+}
+
+static ssize_t live_getxattr(const struct kernel *k, const char *path, const char *name, char *buf,
+			     size_t size)
+{
+	ssize_t n = getxattr(path, name, buf, size - 1);
+
+	(void)k;
+	if (n < 0)
+		return -errno;
+	buf[n] = '\0';
+	return n;
+}
+
+/* ---- Landlock and seccomp ---- */
+
+static int live_ll_create(const struct kernel *k, const struct ll_ruleset_attr *attr, size_t size,
+			  uint32_t flags)
+{
+	(void)k;
+	return result(syscall(SYS_landlock_create_ruleset, attr, size, flags));
+}
+
+static int live_ll_add_path(const struct kernel *k, int ruleset,
+			    const struct ll_path_beneath_attr *rule)
+{
+	(void)k;
+	return result(syscall(SYS_landlock_add_rule, ruleset, LL_RULE_PATH_BENEATH, rule, 0));
+}
+
+static int live_ll_add_port(const struct kernel *k, int ruleset,
+			    const struct ll_net_port_attr *rule)
+{
+	(void)k;
+	return result(syscall(SYS_landlock_add_rule, ruleset, LL_RULE_NET_PORT, rule, 0));
+}
+
+static int live_ll_restrict(const struct kernel *k, int ruleset, uint32_t flags)
+{
+	(void)k;
+	return result(syscall(SYS_landlock_restrict_self, ruleset, flags));
+}
+
+static int live_seccomp(const struct kernel *k, unsigned operation, unsigned flags, const void *arg)
+{
+	(void)k;
+	return result(syscall(SYS_seccomp, operation, flags, arg));
+}
+
+/* ---- this process ---- */
+
+static int live_prctl(const struct kernel *k, int option, unsigned long a, unsigned long b,
+		      unsigned long c, unsigned long d)
+{
+	(void)k;
+	return result(prctl(option, a, b, c, d));
+}
+
+/* _LINUX_CAPABILITY_VERSION_3: two 32-bit halves, low first. */
+struct cap_header {
+	uint32_t version;
+	int pid;
+};
+
+struct cap_half {
+	uint32_t effective;
+	uint32_t permitted;
+	uint32_t inheritable;
+};
+
+static int live_capget(const struct kernel *k, struct cap_sets *ret)
+{
+	struct cap_header header = { .version = 0x20080522 };
+	struct cap_half half[2];
+
+	(void)k;
+	if (syscall(SYS_capget, &header, half) < 0)
+		return -errno;
+	*ret = (struct cap_sets){
+		.effective = half[0].effective | (uint64_t)half[1].effective << 32,
+		.permitted = half[0].permitted | (uint64_t)half[1].permitted << 32,
+		.inheritable = half[0].inheritable | (uint64_t)half[1].inheritable << 32,
+	};
+	return 0;
+}
+
+static int live_capset(const struct kernel *k, const struct cap_sets *sets)
+{
+	struct cap_header header = { .version = 0x20080522 };
+	struct cap_half half[2] = {
+		{ (uint32_t)sets->effective, (uint32_t)sets->permitted,
+		  (uint32_t)sets->inheritable },
+		{ (uint32_t)(sets->effective >> 32), (uint32_t)(sets->permitted >> 32),
+		  (uint32_t)(sets->inheritable >> 32) },
+	};
+
+	(void)k;
+	return result(syscall(SYS_capset, &header, half));
+}
+
+static int live_ids(const struct kernel *k, struct ids *ret)
+{
+	gid_t groups[IDS_GROUPS_MAX];
+	int n;
+
+	(void)k;
+	n = getgroups(IDS_GROUPS_MAX, groups);
+	if (n < 0)
+		return -errno;
+	*ret = (struct ids){ .uid = geteuid(), .gid = getegid(), .group_count = (uint32_t)n };
+	for (int i = 0; i < n; i++)
+		ret->groups[i] = groups[i];
+	return 0;
+}
+
+static int live_close_range(const struct kernel *k, unsigned first, unsigned last, unsigned flags)
+{
+	(void)k;
+	return result(syscall(SYS_close_range, first, last, flags));
+}
+
+static int live_fcntl(const struct kernel *k, int fd, int command, long arg)
+{
+	(void)k;
+	return result(fcntl(fd, command, arg));
+}
+
+static int live_isatty(const struct kernel *k, int fd)
+{
+	(void)k;
+	return isatty(fd);
+}
+
+static int live_signal_default(const struct kernel *k, int number)
+{
+	(void)k;
+	return signal(number, SIG_DFL) == SIG_ERR ? -errno : 0;
+}
+
+static int live_signal_unblock_all(const struct kernel *k)
+{
+	sigset_t none;
+
+	(void)k;
+	sigemptyset(&none);
+	return result(sigprocmask(SIG_SETMASK, &none, NULL));
+}
+
+static int live_rlimit(const struct kernel *k, int resource, uint64_t soft, uint64_t hard)
+{
+	struct rlimit limit = { .rlim_cur = soft, .rlim_max = hard };
+
+	(void)k;
+	return result(setrlimit(resource, &limit));
+}
+
+static int live_execve(const struct kernel *k, const char *path, char *const argv[],
+		       char *const envp[])
+{
+	(void)k;
+	return result(execve(path, argv, envp));
+}
+
+const struct kernel kernel_live = {
+	.open = live_open,
+	.read = live_read,
+	.write = live_write,
+	.close = live_close,
+	.fstat = live_fstat,
+	.stat = live_stat,
+	.readlink = live_readlink,
+	.list = live_list,
+	.access = live_access,
+	.statfs = live_statfs,
+	.getxattr = live_getxattr,
+	.ll_create = live_ll_create,
+	.ll_add_path = live_ll_add_path,
+	.ll_add_port = live_ll_add_port,
+	.ll_restrict = live_ll_restrict,
+	.seccomp = live_seccomp,
+	.prctl = live_prctl,
+	.capget = live_capget,
+	.capset = live_capset,
+	.ids = live_ids,
+	.close_range = live_close_range,
+	.fcntl = live_fcntl,
+	.isatty = live_isatty,
+	.signal_default = live_signal_default,
+	.signal_unblock_all = live_signal_unblock_all,
+	.rlimit = live_rlimit,
+	.execve = live_execve,
+	.uname = machine_uname,
+	.cpu_count = machine_cpu_count,
+	.io_uring_setup = machine_io_uring_setup,
+	.try_unshare = machine_try_unshare,
+	.try_foreign = machine_try_foreign,
+	.route_dump = machine_route_dump,
+	.library = machine_library,
+};

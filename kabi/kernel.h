@@ -1,0 +1,148 @@
+/* The kernel as a table of calls. All code asks through `const struct kernel *k`, its first
+ * parameter, so that a test can answer instead, and so that `--root` can read a recorded machine.
+ *
+ * Every member returns a value >= 0, or -errno; none sets errno. Every descriptor is O_CLOEXEC.
+ * Paths are absolute, as the kernel in question names them.
+ */
+#ifndef KABI_KERNEL_H
+#define KABI_KERNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "kabi/landlock.h"
+#include "kabi/seccomp.h"
+
+enum node_type {
+	NODE_OTHER,
+	NODE_FILE,
+	NODE_DIR,
+	NODE_LINK,
+	NODE_CHAR,
+	NODE_BLOCK,
+	NODE_SOCKET,
+	NODE_FIFO,
+};
+
+struct node {
+	enum node_type type;
+	uint32_t mode; /* permission bits, 07777 */
+	uint32_t uid;
+	uint32_t gid;
+	uint32_t major; /* of a device, else 0 */
+	uint32_t minor;
+};
+
+struct fs_info {
+	uint64_t magic; /* statfs(2) f_type */
+	uint64_t block_size;
+	uint64_t blocks_available; /* to an unprivileged user, in block_size units */
+};
+
+/* linux_capability_version_3 */
+struct cap_sets {
+	uint64_t effective;
+	uint64_t permitted;
+	uint64_t inheritable;
+};
+
+#define IDS_GROUPS_MAX 256
+struct ids {
+	uint32_t uid;
+	uint32_t gid;			 /* both effective */
+	uint32_t groups[IDS_GROUPS_MAX]; /* supplementary */
+	uint32_t group_count;
+};
+
+#define UTS_TEXT_MAX 65
+struct uts {
+	char nodename[UTS_TEXT_MAX];
+	char release[UTS_TEXT_MAX];
+	char version[UTS_TEXT_MAX];
+	char machine[UTS_TEXT_MAX];
+};
+
+/* How another instruction set's system calls may be entered from a 64-bit process. */
+enum foreign_entry {
+	FOREIGN_I386, /* int $0x80 on x86-64 */
+	FOREIGN_X32,  /* a number with SC_X32_BIT on x86-64 */
+};
+
+struct kernel {
+	/* Files. */
+	int (*open)(const struct kernel *k, const char *path, int flags);
+	ssize_t (*read)(const struct kernel *k, int fd, void *buf, size_t size);
+	ssize_t (*write)(const struct kernel *k, int fd, const void *buf, size_t size);
+	int (*close)(const struct kernel *k, int fd);
+	int (*fstat)(const struct kernel *k, int fd, struct node *ret);
+	/* lstat: a symbolic link is itself. */
+	int (*stat)(const struct kernel *k, const char *path, struct node *ret);
+	ssize_t (*readlink)(const struct kernel *k, const char *path, char *buf, size_t size);
+	/* Names in a directory but "." and "..", sorted by byte, each ended by NUL, in buf[size].
+	 * Returns how many; -ENOSPC when they do not fit.
+	 */
+	ssize_t (*list)(const struct kernel *k, const char *path, char *buf, size_t size);
+	/* With the effective ids; `mode` as in access(2). */
+	int (*access)(const struct kernel *k, const char *path, int mode);
+	int (*statfs)(const struct kernel *k, const char *path, struct fs_info *ret);
+	ssize_t (*getxattr)(const struct kernel *k, const char *path, const char *name, char *buf,
+			    size_t size);
+
+	/* Landlock and seccomp. */
+	int (*ll_create)(const struct kernel *k, const struct ll_ruleset_attr *attr, size_t size,
+			 uint32_t flags);
+	int (*ll_add_path)(const struct kernel *k, int ruleset,
+			   const struct ll_path_beneath_attr *rule);
+	int (*ll_add_port)(const struct kernel *k, int ruleset,
+			   const struct ll_net_port_attr *rule);
+	int (*ll_restrict)(const struct kernel *k, int ruleset, uint32_t flags);
+	int (*seccomp)(const struct kernel *k, unsigned operation, unsigned flags, const void *arg);
+
+	/* This process. */
+	int (*prctl)(const struct kernel *k, int option, unsigned long a, unsigned long b,
+		     unsigned long c, unsigned long d);
+	int (*capget)(const struct kernel *k, struct cap_sets *ret);
+	int (*capset)(const struct kernel *k, const struct cap_sets *sets);
+	int (*ids)(const struct kernel *k, struct ids *ret);
+	int (*close_range)(const struct kernel *k, unsigned first, unsigned last, unsigned flags);
+	int (*fcntl)(const struct kernel *k, int fd, int command, long arg);
+	/* Is the descriptor a terminal? 1 or 0. */
+	int (*isatty)(const struct kernel *k, int fd);
+	/* Default disposition for `signal`, or ignored; leaves it alone when it is so already. */
+	int (*signal_default)(const struct kernel *k, int signal);
+	int (*signal_unblock_all)(const struct kernel *k);
+	int (*rlimit)(const struct kernel *k, int resource, uint64_t soft, uint64_t hard);
+	/* Returns only to say why not. */
+	int (*execve)(const struct kernel *k, const char *path, char *const argv[],
+		      char *const envp[]);
+
+	/* The machine. */
+	int (*uname)(const struct kernel *k, struct uts *ret);
+	/* CPUs in this process's affinity mask. */
+	int (*cpu_count)(const struct kernel *k);
+	int (*io_uring_setup)(const struct kernel *k, unsigned entries, void *params);
+	/* unshare(2) with `flags` (namespaces), in a child that ends at once. */
+	int (*try_unshare)(const struct kernel *k, unsigned long flags);
+	/* Ask for the process id by another instruction set's entry, in a child. -ENOSYS: not
+	 * there. */
+	int (*try_foreign)(const struct kernel *k, enum foreign_entry entry);
+	/* Send the route netlink dump request `type` (RTM_GET*) of `request_size` bytes, and put
+	 * the whole multi-part answer in buf. Returns its length; -ENOSPC when it does not fit.
+	 */
+	ssize_t (*route_dump)(const struct kernel *k, unsigned type, const void *request,
+			      size_t request_size, void *buf, size_t size);
+	/* Ask a library that talks to the kernel by itself. `question` names it in a recording; a
+	 * live kernel calls ask(arg), a recorded one answers from its rows.
+	 */
+	long (*library)(const struct kernel *k, const char *question, long (*ask)(void *arg),
+			void *arg);
+
+	void *state; /* of a fake */
+};
+
+/* This machine's kernel. */
+extern const struct kernel kernel_live;
+
+#endif

@@ -1,0 +1,67 @@
+# Every test program prints TAP; tests/run adds them up. A test is a file: drop one in and it runs.
+
+UNIT := $(patsubst tests/unit/%.c,$(B)/dev/tests/unit/%,$(wildcard tests/unit/test_*.c))
+FUZZ := $(patsubst tests/fuzz/fuzz_%.c,%,$(wildcard tests/fuzz/fuzz_*.c))
+REPLAY := $(FUZZ:%=$(B)/dev/tests/fuzz/replay_%)
+LIVE := $(patsubst tests/live/%.c,$(B)/dev/tests/live/%,$(wildcard tests/live/test_*.c))
+FAKE_OBJECTS := $(patsubst %,$(B)/dev/%.o,$(wildcard tests/fake/*.c))
+SCRIPTS := $(wildcard tests/*/test_*.sh tests/*/test_*.py)
+TEST_LIBS = $(PROBE_LIBS) -lcmocka -lstdc++
+
+$(B)/dev/tests/fake.a: $(FAKE_OBJECTS)
+	@rm -f $@
+	ar rcsD $@ $^
+
+$(UNIT) $(LIVE): $(B)/dev/%: $(B)/dev/%.c.o $(B)/dev/tests/fake.a $(ARCHIVES_dev)
+	$(CC) $(LINK_dev) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
+
+$(REPLAY): $(B)/dev/tests/fuzz/replay_%: $(B)/dev/tests/fuzz/fuzz_%.c.o $(B)/dev/tests/fuzz/replay.c.o $(B)/dev/tests/fake.a $(ARCHIVES_dev)
+	$(CC) $(LINK_dev) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
+
+check: deps-check all $(B)/dev/oarbank-probe $(UNIT) $(REPLAY) $(LIVE) ## run every test
+	@tests/run --build $(B) $(UNIT) $(REPLAY) $(LIVE) $(SCRIPTS)
+
+check-live: deps-check all $(B)/dev/oarbank-probe $(LIVE) ## run the tests that ask this kernel
+	@tests/run --build $(B) $(LIVE)
+
+# ---- fuzzing: FUZZ_SECONDS each; new inputs stay in build/fuzz/corpus ---------------------------------
+
+FUZZ_SECONDS ?= 60
+FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
+FUZZ_SOURCES := $(foreach l,$(LAYERS),$(call sources,$(l))) $(wildcard tests/fake/*.c)
+
+$(B)/fuzz/%.c.o: %.c
+	@mkdir -p $(@D)
+	clang -std=gnu17 $(CPPFLAGS) $(FUZZ_FLAGS) -MMD -MP -c -o $@ $<
+$(B)/fuzz/%.cpp.o: %.cpp
+	@mkdir -p $(@D)
+	clang++ -std=gnu++17 $(CPPFLAGS) $(FUZZ_FLAGS) -MMD -MP -c -o $@ $<
+$(B)/fuzz/fuzz_%: $(B)/fuzz/tests/fuzz/fuzz_%.c.o $(FUZZ_SOURCES:%=$(B)/fuzz/%.o)
+	clang++ -fsanitize=fuzzer,address,undefined -o $@ $^ $(PROBE_LIBS)
+
+fuzz: deps-check $(FUZZ:%=$(B)/fuzz/fuzz_%) ## fuzz every parser for FUZZ_SECONDS each
+	@for f in $(FUZZ); do \
+		mkdir -p $(B)/fuzz/corpus/$$f; \
+		echo "fuzz $$f: $(FUZZ_SECONDS) s"; \
+		$(B)/fuzz/fuzz_$$f -max_total_time=$(FUZZ_SECONDS) -timeout=5 -print_final_stats=1 -verbosity=0 \
+			-artifact_prefix=$(B)/fuzz/ $(B)/fuzz/corpus/$$f tests/fuzz/corpus/$$f || exit 1; \
+	done
+
+# ---- source checks ------------------------------------------------------------------------------------
+
+C_FILES := $(wildcard $(LAYERS:=/*.[ch]) tests/*/*.[ch] vm-tests/*.[ch])
+
+lint: deps-check all ## layers, headers, warnings of two compilers, cppcheck, format
+	@tests/lint/layers $(B) "$(CC)"
+	@tests/lint/headers $(CC)
+	@tests/lint/compilers "$(CPPFLAGS)" "$(WARN_C)"
+	@cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
+		--inline-suppr --suppressions-list=tests/lint/cppcheck.txt -I. $(LAYERS)
+	@clang-format --dry-run -Werror $(C_FILES)
+	@echo "lint: clean"
+
+format: deps-check ## lay the source out as clang-format decides
+	@clang-format -i $(C_FILES)
+
+bench: deps-check all ## measure, as ratios to a peer in the same run
+	@tests/bench/run $(B)
