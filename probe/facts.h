@@ -1,0 +1,333 @@
+/* Everything the probes find out about a node, in one flat structure without pointers: it is zeroed
+ * (all unknown), filled by probes in a child process, and read by everything above. Each probe owns
+ * one member and writes no other.
+ *
+ * Text members hold what the machine said, bounded; "" is unknown or absent, as the comment says.
+ */
+#ifndef PROBE_FACTS_H
+#define PROBE_FACTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kabi/kernel.h"
+#include "kabi/landlock.h"
+#include "kabi/seccomp.h"
+#include "probe/fact.h"
+
+#define FACTS_PATH_MAX 1024
+#define FACTS_WORD_MAX 96
+#define FACTS_LINE_MAX 256
+
+/* ---- Landlock: probe/landlock.c ---- */
+
+enum landlock_state {
+	LANDLOCK_UNKNOWN,
+	LANDLOCK_NOT_BUILT,   /* ENOSYS */
+	LANDLOCK_OFF_AT_BOOT, /* EOPNOTSUPP */
+	LANDLOCK_FILTERED,    /* EPERM: a filter around us answers instead of the kernel */
+	LANDLOCK_PRESENT,
+};
+
+struct landlock_facts {
+	enum landlock_state state;
+	struct fact abi;		    /* value: the ABI version */
+	struct fact errata;		    /* value: the mask */
+	struct fact rights[LL_RIGHT_COUNT]; /* as kabi's ll_rights: asked one by one */
+	struct fact lsm_list;		    /* claim: "landlock" in /sys/kernel/security/lsm */
+	struct fact config; /* claim: CONFIG_SECURITY_LANDLOCK in /proc/config.gz or /boot */
+};
+
+/* ---- seccomp: probe/seccomp.c ---- */
+
+struct seccomp_facts {
+	struct fact mode;    /* value: 0 none, 1 strict, 2 filter: what we run under */
+	struct fact filters; /* value: how many filters we run under; unknown before Linux 5.9 */
+	struct fact no_new_privs;	      /* value */
+	struct fact actions[SC_ACTION_COUNT]; /* as kabi's sc_actions */
+	struct fact flags[SC_FLAG_COUNT];     /* as kabi's sc_flags */
+	struct fact entry_i386; /* is int $0x80 open? no on machines that never had it */
+	struct fact entry_x32;
+};
+
+/* ---- cgroup: probe/cgroup.c ---- */
+
+enum cgroup_layout {
+	CGROUP_UNKNOWN,
+	CGROUP_NONE,
+	CGROUP_V1,
+	CGROUP_HYBRID, /* v1 controllers, and v2 mounted beside them */
+	CGROUP_UNIFIED,
+};
+
+enum cgroup_delegation {
+	DELEGATION_UNKNOWN,
+	DELEGATION_NONE,
+	DELEGATION_WRITABLE,  /* uid 0 may write there, nobody gave it to us */
+	DELEGATION_DELEGATED, /* ours by ownership or by the delegate attribute */
+};
+
+/* The controllers a module's limits need, and those a node may want to know of. */
+enum controller {
+	CONTROLLER_CPU,
+	CONTROLLER_MEMORY,
+	CONTROLLER_PIDS,
+	CONTROLLER_IO,
+	CONTROLLER_CPUSET,
+	CONTROLLER_COUNT,
+};
+extern const char *const controller_names[CONTROLLER_COUNT];
+
+struct controller_facts {
+	struct fact available;	/* in cgroup.controllers of our cgroup */
+	struct fact enabled;	/* in cgroup.subtree_control of our cgroup */
+	struct fact enableable; /* available, and subtree_control is ours to write */
+	bool owned_by_v1;	/* mounted as a v1 hierarchy, so v2 cannot have it */
+};
+
+#define CGROUP_MISSING_MAX 8
+
+struct cgroup_facts {
+	enum cgroup_layout layout;
+	enum cgroup_delegation delegation;
+	char mount[FACTS_PATH_MAX]; /* of v2, "" without one */
+	char own[FACTS_PATH_MAX];   /* the 0:: line of /proc/self/cgroup */
+	char dir[FACTS_PATH_MAX];   /* our cgroup's directory as a path here, "" when it is not
+				       visible */
+	char type[FACTS_WORD_MAX];  /* cgroup.type: domain, threaded, …; "" at the root */
+	bool namespaced;     /* our cgroup is the root of what we can see, but not of the machine */
+	struct fact mounted; /* v2 found by mountinfo and confirmed by the filesystem's magic */
+	struct fact dir_writable;
+	struct fact procs_writable;
+	struct fact subtree_writable;
+	struct fact delegate_xattr; /* user.delegate or trusted.delegate, set by systemd */
+	struct fact owned;	    /* the directory's owner is our uid */
+	struct controller_facts controllers[CONTROLLER_COUNT];
+	struct fact kill; /* cgroup.kill exists for a cgroup made here */
+	struct fact freeze;
+	struct fact memory_files; /* memory.max, memory.swap.max, memory.oom.group, memory.events */
+	struct fact cpu_files;	  /* cpu.max */
+	struct fact pids_files;	  /* pids.max */
+	struct fact psi[3];	  /* /proc/pressure/{cpu,memory,io} */
+	/* What keeps a container leaf from being made, each a sentence with its cause. */
+	char missing[CGROUP_MISSING_MAX][FACTS_LINE_MAX];
+	uint32_t missing_count;
+};
+
+/* ---- GPU: probe/gpu.c ---- */
+
+enum gpu_node_kind {
+	GPU_NODE_OTHER,
+	GPU_NODE_DRM_CARD, /* display and mode setting */
+	GPU_NODE_DRM_RENDER,
+	GPU_NODE_NVIDIA,	 /* /dev/nvidiaN */
+	GPU_NODE_NVIDIA_CONTROL, /* nvidiactl, nvidia-uvm, nvidia-modeset, … */
+	GPU_NODE_NVIDIA_CAPS,
+	GPU_NODE_KFD,
+	GPU_NODE_DXG,
+};
+
+struct gpu_node {
+	char path[FACTS_WORD_MAX];
+	enum gpu_node_kind kind;
+	bool device; /* a character device; anything else with such a name is not a GPU */
+	struct node node;
+	struct fact openable;	    /* opened for reading and writing by this user */
+	char group[FACTS_WORD_MAX]; /* joining this group would help; "" when it would not */
+};
+
+struct gpu {
+	char vendor[FACTS_WORD_MAX];  /* "NVIDIA", "AMD", "Intel", …, or the PCI id "0x1002" */
+	char model[FACTS_LINE_MAX];   /* "" unknown */
+	char driver[FACTS_WORD_MAX];  /* "" unknown */
+	char address[FACTS_WORD_MAX]; /* PCI address or platform name; "" unknown */
+	char node[FACTS_WORD_MAX];    /* the device node a compute program opens; "" without one */
+	uint64_t vram_bytes;	      /* 0 unknown, or shared with the CPU */
+	bool unified;
+	enum answer usable; /* a compute node of it can be opened by us */
+};
+
+#define GPU_NODES_MAX 160
+#define GPUS_MAX 32
+
+struct gpu_facts {
+	struct gpu_node nodes[GPU_NODES_MAX];
+	uint32_t node_count;
+	struct gpu gpus[GPUS_MAX];
+	uint32_t gpu_count;
+	bool truncated;	      /* there were more than fit here */
+	struct fact searched; /* the device directory could be listed */
+};
+
+/* ---- BPF: probe/bpf.c ---- */
+
+#define BPF_ROWS_MAX 24
+struct bpf_row {
+	char name[48]; /* libbpf's name: "cgroup_skb", "xdp"; "cgroup_inet4_connect" */
+	struct fact usable;
+};
+
+struct bpf_facts {
+	struct fact may_ask;	  /* the capability to load programs, or unprivileged BPF: else all
+				     unknown */
+	struct fact unprivileged; /* claim: kernel.unprivileged_bpf_disabled; value 0, 1, 2 */
+	struct fact btf;	  /* /sys/kernel/btf/vmlinux */
+	struct fact jit;	  /* claim: net.core.bpf_jit_enable */
+	struct bpf_row programs[BPF_ROWS_MAX];
+	uint32_t program_count;
+	struct bpf_row attaches[BPF_ROWS_MAX]; /* cgroup attach types */
+	uint32_t attach_count;
+};
+
+/* ---- network: probe/netlink.c ---- */
+
+enum address_scope {
+	SCOPE_UNKNOWN,
+	SCOPE_LOOPBACK,
+	SCOPE_LINK_LOCAL,
+	SCOPE_GLOBAL, /* everything else, private addresses too */
+};
+
+struct net_link {
+	uint32_t index;
+	char name[24];
+	bool up;
+	bool loopback;
+};
+
+struct net_address {
+	uint32_t link;
+	char text[64]; /* as inet_ntop, with /prefix */
+	bool ipv6;
+	enum address_scope scope;
+};
+
+#define NET_LINKS_MAX 64
+#define NET_ADDRESSES_MAX 128
+
+struct net_facts {
+	struct fact asked; /* the dump worked */
+	struct fact ipv4;  /* an IPv4 address exists beyond loopback */
+	struct fact ipv6;
+	struct net_link links[NET_LINKS_MAX];
+	uint32_t link_count;
+	struct net_address addresses[NET_ADDRESSES_MAX];
+	uint32_t address_count;
+	bool truncated;
+};
+
+/* ---- settings: probe/settings.c ---- */
+
+struct settings_facts {
+	struct fact user_namespace;    /* tried: unshare(CLONE_NEWUSER) in a child */
+	struct fact userns_max;	       /* claim: user.max_user_namespaces */
+	struct fact userns_clone;      /* claim: kernel.unprivileged_userns_clone, Debian's */
+	struct fact userns_apparmor;   /* claim: kernel.apparmor_restrict_unprivileged_userns */
+	struct fact io_uring;	       /* tried: io_uring_setup with nothing to set up */
+	struct fact io_uring_disabled; /* claim: kernel.io_uring_disabled */
+	struct fact yama;	       /* claim: kernel.yama.ptrace_scope */
+	struct fact tiocsti;	       /* claim: dev.tty.legacy_tiocsti */
+	struct fact dmesg_restrict;
+	struct fact kptr_restrict;
+	struct fact perf_paranoid;
+	struct fact protected_hardlinks;
+	struct fact protected_symlinks;
+	struct fact protected_fifos;
+	struct fact suid_dumpable;
+	struct fact core_pattern; /* claim: got is the pattern, answer yes when it is piped to a
+				     program */
+	struct fact modules_disabled;
+	struct fact mmap_min_addr; /* vm.mmap_min_addr */
+};
+
+/* ---- container engine: probe/engine.c ---- */
+
+enum engine_state {
+	ENGINE_UNKNOWN,
+	ENGINE_ABSENT,
+	ENGINE_INSTALLED,
+};
+
+struct engine_facts {
+	enum engine_state state;
+	char runtime[16]; /* "podman", "docker"; "" when absent */
+	char path[FACTS_PATH_MAX];
+	char detail[FACTS_LINE_MAX];   /* one sentence, for the document */
+	char cdi_kind[FACTS_WORD_MAX]; /* "nvidia.com/gpu"; "" when no spec has a device named all
+					*/
+	char cdi_file[FACTS_PATH_MAX];
+};
+
+/* ---- host: probe/host.c, probe/osrelease.c, probe/cpu.c ---- */
+
+struct host_facts {
+	char hostname[64 + 1];
+	char os_id[FACTS_WORD_MAX];	 /* os-release ID; "linux" by its document when absent; ""
+					    unreadable */
+	char os_version[FACTS_WORD_MAX]; /* VERSION_ID; "" absent */
+	char os_pretty[FACTS_LINE_MAX];
+	char os_release_path[FACTS_PATH_MAX]; /* the file that was read, "" none */
+	struct uts uts;
+	char libc[16]; /* "glibc", "musl", "" unknown: of the machine's programs, not of this build
+			*/
+	char libc_version[32];		/* "" unknown */
+	char cpu_model[FACTS_LINE_MAX]; /* "" unknown */
+	int32_t perf_cores;		/* -1 unknown, set by the probe; physical, each once */
+	int32_t eff_cores;
+	int32_t logical;       /* usable by this process: affinity and cgroup quota; -1 unknown */
+	uint64_t memory_bytes; /* MemTotal; 0 unknown */
+	struct fact disk;      /* value: bytes available to us below the agent's home */
+	char disk_path[FACTS_PATH_MAX];
+	struct fact battery;
+	char virtualisation[FACTS_WORD_MAX];	 /* "kvm", "vmware", …; "none"; "" unknown */
+	char virtualisation_why[FACTS_LINE_MAX]; /* what told: "DMI sys_vendor 'QEMU'" */
+	char container[FACTS_WORD_MAX]; /* "docker", "podman", "lxc", "container-other"; "none"; ""
+					   unknown */
+	char container_why[FACTS_LINE_MAX];
+	struct ids ids;
+	struct cap_sets caps;
+	struct fact caps_asked;
+};
+
+/* ---- all of it ---- */
+
+enum probe_id {
+	PROBE_SECCOMP, /* first: it reads what we run under, before any probe changes this process
+			*/
+	PROBE_LANDLOCK,
+	PROBE_HOST,
+	PROBE_CGROUP,
+	PROBE_GPU,
+	PROBE_SETTINGS,
+	PROBE_ENGINE,
+	PROBE_NET,
+	PROBE_BPF,
+	PROBE_COUNT,
+};
+
+enum outcome {
+	OUTCOME_NOT_RUN, /* not asked for */
+	OUTCOME_DONE,
+	OUTCOME_LOST, /* it crashed or hung; its facts are unknown, `why` tells */
+};
+
+struct probe_outcome {
+	enum outcome outcome;
+	uint32_t micros; /* how long it took */
+	char why[FACTS_LINE_MAX];
+};
+
+struct facts {
+	struct probe_outcome outcomes[PROBE_COUNT];
+	struct seccomp_facts seccomp;
+	struct landlock_facts landlock;
+	struct host_facts host;
+	struct cgroup_facts cgroup;
+	struct gpu_facts gpu;
+	struct settings_facts settings;
+	struct engine_facts engine;
+	struct net_facts net;
+	struct bpf_facts bpf;
+};
+
+#endif
