@@ -200,8 +200,6 @@ static ssize_t rec_list(const struct kernel *k, const char *path, char *buf, siz
 {
 	const char *answer = recording_find(k, "list", path, NULL);
 	char link[64];
-	struct text t = TEXT_BUF(link);
-	ssize_t n;
 	int fd;
 
 	if (answer)
