@@ -199,7 +199,7 @@ static ssize_t list_words(const char *answer, char *buf, size_t size)
 static ssize_t rec_list(const struct kernel *k, const char *path, char *buf, size_t size)
 {
 	const char *answer = recording_find(k, "list", path, NULL);
-	char link[64];
+	ssize_t n;
 	int fd;
 
 	if (answer)
