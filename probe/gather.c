@@ -1,0 +1,277 @@
+#include "probe/gather.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kabi/text.h"
+#include "probe/probes.h"
+
+#define TIMEOUT_MS_DEFAULT 2000
+/* How long a killed child may take to go; one stuck in the kernel is left behind. */
+#define DEATH_MS 500
+
+/* Lives in memory that parent and child share. */
+struct board {
+	struct facts facts;
+	uint32_t current; /* the probe that is running */
+};
+
+struct run {
+	const struct kernel *k;
+	const struct gather_options *options;
+	struct board *board;
+};
+
+static void run_seccomp(const struct run *r)
+{
+	probe_seccomp(r->k, &r->board->facts.seccomp);
+}
+
+static void run_landlock(const struct run *r)
+{
+	probe_landlock(r->k, &r->board->facts.landlock);
+}
+
+static void run_host(const struct run *r)
+{
+	probe_host(r->k, r->options->home, &r->board->facts.host);
+}
+
+static void run_cgroup(const struct run *r)
+{
+	probe_cgroup(r->k, &r->board->facts.cgroup);
+}
+
+static void run_gpu(const struct run *r)
+{
+	probe_gpu(r->k, &r->board->facts.gpu);
+}
+
+static void run_settings(const struct run *r)
+{
+	probe_settings(r->k, &r->board->facts.settings);
+}
+
+static void run_engine(const struct run *r)
+{
+	probe_engine(r->k, &r->board->facts.engine);
+}
+
+static void run_net(const struct run *r)
+{
+	probe_net(r->k, &r->board->facts.net);
+}
+
+static void run_bpf(const struct run *r)
+{
+	probe_bpf(r->k, &r->board->facts.bpf);
+}
+
+#define MEMBER(m) .offset = offsetof(struct facts, m), .size = sizeof(((struct facts *)0)->m)
+
+static const struct probe_row {
+	const char *name;
+	void (*run)(const struct run *r);
+	size_t offset; /* of its member in struct facts */
+	size_t size;
+} probe_rows[PROBE_COUNT] = {
+	[PROBE_SECCOMP] = { .name = "seccomp", .run = run_seccomp, MEMBER(seccomp) },
+	[PROBE_LANDLOCK] = { .name = "landlock", .run = run_landlock, MEMBER(landlock) },
+	[PROBE_HOST] = { .name = "host", .run = run_host, MEMBER(host) },
+	[PROBE_CGROUP] = { .name = "cgroup", .run = run_cgroup, MEMBER(cgroup) },
+	[PROBE_GPU] = { .name = "gpu", .run = run_gpu, MEMBER(gpu) },
+	[PROBE_SETTINGS] = { .name = "settings", .run = run_settings, MEMBER(settings) },
+	[PROBE_ENGINE] = { .name = "engine", .run = run_engine, MEMBER(engine) },
+	[PROBE_NET] = { .name = "net", .run = run_net, MEMBER(net) },
+	[PROBE_BPF] = { .name = "bpf", .run = run_bpf, MEMBER(bpf) },
+};
+
+const char *probe_name(enum probe_id id)
+{
+	return probe_rows[id].name;
+}
+
+static uint64_t now_micros(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+/* In the child: run what is wanted and not yet decided, in the table's order. */
+static void run_all(const struct run *r)
+{
+	struct probe_outcome *outcomes = r->board->facts.outcomes;
+
+	for (uint32_t id = 0; id < PROBE_COUNT; id++) {
+		uint64_t start = now_micros();
+
+		if (!(r->options->want & PROBE_BIT(id)) || outcomes[id].outcome != OUTCOME_NOT_RUN)
+			continue;
+		__atomic_store_n(&r->board->current, id, __ATOMIC_RELEASE);
+		probe_rows[id].run(r);
+		outcomes[id].micros = (uint32_t)(now_micros() - start);
+		outcomes[id].outcome = OUTCOME_DONE;
+	}
+}
+
+/* The child dies with its parent, and its end closes the pipe that the parent waits on. */
+static pid_t start_child(const struct run *r, int *ret_end)
+{
+	pid_t parent = getpid();
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	pid = fork();
+	if (pid < 0) {
+		int err = errno;
+
+		close(ends[0]);
+		close(ends[1]);
+		return -err;
+	}
+	if (pid == 0) {
+		if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
+			_exit(1);
+		run_all(r);
+		_exit(0);
+	}
+	close(ends[1]);
+	*ret_end = ends[0];
+	return pid;
+}
+
+/* Wait until the pipe closes, or for `ms` without it. Returns whether it closed. */
+static bool closes_within(int end, uint32_t ms)
+{
+	uint64_t deadline = now_micros() + (uint64_t)ms * 1000;
+
+	for (;;) {
+		uint64_t now = now_micros();
+		struct pollfd p = { .fd = end, .events = POLLIN };
+
+		if (now >= deadline)
+			return false;
+		if (poll(&p, 1, (int)((deadline - now + 999) / 1000)) > 0)
+			return true;
+	}
+}
+
+/* Returns true when the child ended by itself, with its wait status; false when it had to be
+ * killed. */
+static bool child_ends(const struct run *r, pid_t pid, int end, int *ret_status)
+{
+	uint32_t timeout = r->options->timeout_ms ? r->options->timeout_ms : TIMEOUT_MS_DEFAULT;
+	bool hung = false;
+
+	for (;;) {
+		uint32_t before = __atomic_load_n(&r->board->current, __ATOMIC_ACQUIRE);
+
+		if (closes_within(end, timeout))
+			break;
+		if (before == __atomic_load_n(&r->board->current, __ATOMIC_ACQUIRE)) {
+			hung = true;
+			kill(pid, SIGKILL);
+			if (!closes_within(end, DEATH_MS))
+				return false;
+			break;
+		}
+	}
+	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+		;
+	return !hung;
+}
+
+/* The running probe took its child down: what it wrote so far is not to be believed. */
+static void lose_current(const struct run *r, bool ended, int status)
+{
+	uint32_t id = r->board->current;
+	struct probe_outcome *outcome = &r->board->facts.outcomes[id];
+	struct text why = TEXT_BUF(outcome->why);
+
+	memset((char *)&r->board->facts + probe_rows[id].offset, 0, probe_rows[id].size);
+	outcome->outcome = OUTCOME_LOST;
+	if (!ended) {
+		text_add(&why, "did not answer in ");
+		text_add_int(&why,
+			     r->options->timeout_ms ? r->options->timeout_ms : TIMEOUT_MS_DEFAULT);
+		text_add(&why, " ms and was ended");
+	} else if (WIFSIGNALED(status)) {
+		text_add(&why, "crashed: signal ");
+		text_add_int(&why, WTERMSIG(status));
+		if (WTERMSIG(status) == SIGSYS)
+			text_add(&why,
+				 " (SIGSYS: a filter around this process forbids a call it made)");
+	} else {
+		text_add(&why, "its process ended early, with ");
+		text_add_int(&why, WEXITSTATUS(status));
+	}
+}
+
+static bool wants_more(const struct run *r)
+{
+	for (uint32_t id = 0; id < PROBE_COUNT; id++)
+		if ((r->options->want & PROBE_BIT(id)) &&
+		    r->board->facts.outcomes[id].outcome == OUTCOME_NOT_RUN)
+			return true;
+	return false;
+}
+
+/* Each turn decides at least one probe, so this ends. */
+static int gather(const struct run *r, struct fault *why)
+{
+	while (wants_more(r)) {
+		int status = 0;
+		bool ended;
+		pid_t pid;
+		int end;
+
+		pid = start_child(r, &end);
+		if (pid < 0)
+			return fault_errno(why, "start a process for the probes", NULL, -pid);
+		ended = child_ends(r, pid, end, &status);
+		close(end);
+		if (!ended || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+			lose_current(r, ended, status);
+	}
+	return 0;
+}
+
+int facts_gather(const struct kernel *k, const struct gather_options *options, struct facts **ret,
+		 struct fault *why)
+{
+	struct board *board = mmap(NULL, sizeof(*board), PROT_READ | PROT_WRITE,
+				   MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct run r = { .k = k, .options = options, .board = board };
+	int err;
+
+	if (board == MAP_FAILED)
+		return fault_errno(why, "share memory with the probes", NULL, errno);
+	err = gather(&r, why);
+	if (err < 0) {
+		munmap(board, sizeof(*board));
+		return err;
+	}
+	*ret = &board->facts;
+	return 0;
+}
+
+void facts_free(struct facts *facts)
+{
+	_Static_assert(offsetof(struct board, facts) == 0, "facts start the board");
+	if (facts)
+		munmap(facts, sizeof(struct board));
+}
