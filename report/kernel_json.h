@@ -1,0 +1,15 @@
+/* The `kernel` object of the report: every fact with its evidence, a member per probe. */
+#ifndef REPORT_KERNEL_JSON_H
+#define REPORT_KERNEL_JSON_H
+
+#include <cjson/cJSON.h>
+
+#include "probe/probe.h"
+
+/* Add `kernel` to `object`. A probe that was not run or was lost is null there. */
+void kernel_json(cJSON *object, const struct facts *facts);
+
+/* {"answer", "basis", "call", "got"} under `key`. */
+void fact_json(cJSON *object, const char *key, const struct fact *fact);
+
+#endif
