@@ -20,6 +20,10 @@
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
+#ifndef SYS_openat2
+#define SYS_openat2 437
+#endif
+#define RESOLVE_NO_SYMLINKS 0x04
 #ifndef SYS_faccessat2
 #define SYS_faccessat2 439
 #endif
@@ -40,6 +44,15 @@ static int live_open(const struct kernel *k, const char *path, int flags)
 {
 	(void)k;
 	return result(open(path, flags | O_CLOEXEC));
+}
+
+static int live_open_nolinks(const struct kernel *k, const char *path, int flags)
+{
+	/* struct open_how */
+	uint64_t how[3] = { (uint64_t)flags | O_CLOEXEC, 0, RESOLVE_NO_SYMLINKS };
+
+	(void)k;
+	return result(syscall(SYS_openat2, AT_FDCWD, path, how, sizeof(how)));
 }
 
 static ssize_t live_read(const struct kernel *k, int fd, void *buf, size_t size)
@@ -304,10 +317,26 @@ static int live_isatty(const struct kernel *k, int fd)
 	return isatty(fd);
 }
 
+/* The kernel's struct sigaction differs by architecture in what follows the handler, but all of
+ * that may be zero. It is not larger than this anywhere.
+ */
+static int set_disposition(int number, uintptr_t handler)
+{
+	uintptr_t action[4] = { handler };
+
+	return result(syscall(SYS_rt_sigaction, number, action, NULL, 8));
+}
+
 static int live_signal_default(const struct kernel *k, int number)
 {
 	(void)k;
-	return signal(number, SIG_DFL) == SIG_ERR ? -errno : 0;
+	return set_disposition(number, (uintptr_t)SIG_DFL);
+}
+
+static int live_signal_ignore(const struct kernel *k, int number)
+{
+	(void)k;
+	return set_disposition(number, (uintptr_t)SIG_IGN);
 }
 
 static int live_signal_unblock_all(const struct kernel *k)
@@ -336,6 +365,7 @@ static int live_execve(const struct kernel *k, const char *path, char *const arg
 
 const struct kernel kernel_live = {
 	.open = live_open,
+	.open_nolinks = live_open_nolinks,
 	.read = live_read,
 	.write = live_write,
 	.close = live_close,
@@ -359,6 +389,7 @@ const struct kernel kernel_live = {
 	.fcntl = live_fcntl,
 	.isatty = live_isatty,
 	.signal_default = live_signal_default,
+	.signal_ignore = live_signal_ignore,
 	.signal_unblock_all = live_signal_unblock_all,
 	.rlimit = live_rlimit,
 	.execve = live_execve,

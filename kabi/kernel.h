@@ -73,6 +73,8 @@ enum foreign_entry {
 struct kernel {
 	/* Files. */
 	int (*open)(const struct kernel *k, const char *path, int flags);
+	/* The same, but -ELOOP when any component of `path` is a symbolic link (openat2). */
+	int (*open_nolinks)(const struct kernel *k, const char *path, int flags);
 	ssize_t (*read)(const struct kernel *k, int fd, void *buf, size_t size);
 	ssize_t (*write)(const struct kernel *k, int fd, const void *buf, size_t size);
 	int (*close)(const struct kernel *k, int fd);
@@ -110,8 +112,11 @@ struct kernel {
 	int (*fcntl)(const struct kernel *k, int fd, int command, long arg);
 	/* Is the descriptor a terminal? 1 or 0. */
 	int (*isatty)(const struct kernel *k, int fd);
-	/* Default disposition for `signal`, or ignored; leaves it alone when it is so already. */
+	/* Give `signal` its default disposition, or have it ignored. Any number the kernel has, so
+	 * those too that a C library keeps for itself.
+	 */
 	int (*signal_default)(const struct kernel *k, int signal);
+	int (*signal_ignore)(const struct kernel *k, int signal);
 	int (*signal_unblock_all)(const struct kernel *k);
 	int (*rlimit)(const struct kernel *k, int resource, uint64_t soft, uint64_t hard);
 	/* Returns only to say why not. */
