@@ -140,6 +140,30 @@ size_t utf8_sequence(const char *s, size_t len)
 	return n;
 }
 
+void text_add_shown(struct text *t, const char *s)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t len = strlen(s);
+
+	while (len > 0) {
+		size_t n = utf8_sequence(s, len);
+		unsigned char c = (unsigned char)*s;
+
+		/* U+0080..U+009F are control characters too; they start with 0xC2. */
+		if (n == 0 || c < 0x20 || c == 0x7f ||
+		    (n == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0)) {
+			char escaped[4] = { '\\', 'x', hex[c >> 4], hex[c & 15] };
+
+			text_add_bytes(t, escaped, sizeof(escaped));
+			n = 1;
+		} else {
+			text_add_bytes(t, s, n);
+		}
+		s += n;
+		len -= n;
+	}
+}
+
 char *text_line(char **cursor)
 {
 	char *line = *cursor;
