@@ -1,4 +1,4 @@
-#include "kabi/recording.h"
+#include "kabi/recorded.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "kabi/file.h"
+#include "kabi/recording.h"
 #include "kabi/text.h"
 
 #define CALLS_SIZE_MAX (1 << 20)

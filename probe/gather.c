@@ -237,7 +237,7 @@ static int gather(const struct run *r, struct fault *why)
 		int status = 0;
 		bool ended;
 		pid_t pid;
-		int end;
+		int end = -1;
 
 		pid = start_child(r, &end);
 		if (pid < 0)

@@ -71,10 +71,9 @@ static void gpus_json(cJSON *object, const struct gpu_facts *gpus)
 	}
 }
 
-void sandbox_json(cJSON *object, const char *key, const struct capabilities *capabilities)
+void sandbox_fill_json(cJSON *sandbox, const struct capabilities *capabilities)
 {
 	const struct backend *backend = &capabilities->backend;
-	cJSON *sandbox = json_object(object, key);
 	cJSON *enforcement;
 
 	json_text_or_null(sandbox, "backend", backend->present ? "landlock" : NULL);
@@ -111,7 +110,7 @@ void facts_json(cJSON *object, const struct facts *facts, const struct capabilit
 	cpu_json(object, facts);
 	gib_json(object, "memory_gb", host->memory_bytes);
 	gpus_json(object, &facts->gpu);
-	sandbox_json(object, "sandbox", capabilities);
+	sandbox_fill_json(json_object(object, "sandbox"), capabilities);
 	containers_json(object, &facts->engine);
 	if (host->disk.answer == ANSWER_YES)
 		json_number(object, "disk_free_gb", (double)host->disk.value / 1e9);

@@ -9,8 +9,8 @@
 /* Add the keys of spec/wire.md §3.1 to `object`, in its order. */
 void facts_json(cJSON *object, const struct facts *facts, const struct capabilities *capabilities);
 
-/* The `sandbox` object alone (wire.md §3.2), added to `object` under `key`. */
-void sandbox_json(cJSON *object, const char *key, const struct capabilities *capabilities);
+/* The `sandbox` object alone (wire.md §3.2): fill `object`. */
+void sandbox_fill_json(cJSON *object, const struct capabilities *capabilities);
 
 /* The architecture's name on the wire: "amd64", "arm64", or "unknown". */
 const char *wire_arch(const char *machine);

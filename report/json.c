@@ -105,3 +105,8 @@ cJSON *json_add_object(cJSON *array)
 {
 	return append(array, cJSON_CreateObject());
 }
+
+void json_add(cJSON *array, cJSON *item)
+{
+	append(array, item);
+}

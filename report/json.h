@@ -21,9 +21,10 @@ void json_text(cJSON *object, const char *key, const char *value);
 /* As json_text; null for "" or NULL. */
 void json_text_or_null(cJSON *object, const char *key, const char *value);
 
-/* Add text or an object to an array. */
+/* Add to an array: text, an object, or an item that is ours from now on (NULL: it failed). */
 void json_add_text(cJSON *array, const char *value);
 cJSON *json_add_object(cJSON *array);
+void json_add(cJSON *array, cJSON *item);
 
 /* True once any of the above could not get memory. */
 bool json_failed(void);

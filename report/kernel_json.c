@@ -4,7 +4,7 @@
 
 #include "report/json.h"
 
-static void fill_fact(cJSON *item, const struct fact *fact)
+void fact_fill_json(cJSON *item, const struct fact *fact)
 {
 	json_text(item, "answer", answer_name(fact->answer));
 	json_text(item, "basis", basis_name(fact->basis));
@@ -14,7 +14,7 @@ static void fill_fact(cJSON *item, const struct fact *fact)
 
 void fact_json(cJSON *object, const char *key, const struct fact *fact)
 {
-	fill_fact(json_object(object, key), fact);
+	fact_fill_json(json_object(object, key), fact);
 }
 
 /* ---- landlock ---- */

@@ -54,7 +54,7 @@ C_FILES := $(wildcard $(LAYERS:=/*.[ch]) tests/*/*.[ch] vm-tests/*.[ch])
 lint: deps-check all ## layers, headers, warnings of two compilers, cppcheck, format
 	@tests/lint/layers $(B) "$(CC)"
 	@tests/lint/headers $(CC)
-	@tests/lint/compilers "$(CPPFLAGS)" "$(WARN_C)"
+	@tests/lint/compilers
 	@cppcheck --quiet --error-exitcode=1 --std=c11 --enable=warning,performance,portability \
 		--inline-suppr --suppressions-list=tests/lint/cppcheck.txt -I. $(LAYERS)
 	@clang-format --dry-run -Werror $(C_FILES)

@@ -1,0 +1,123 @@
+#include <stdlib.h>
+
+#include "report/report.h"
+
+#include "report/facts_json.h"
+#include "report/json.h"
+#include "report/kernel_json.h"
+#include "report/verdict_json.h"
+
+#define SCHEMA_VERSION 1
+
+static const char *outcome_name(enum outcome outcome)
+{
+	switch (outcome) {
+	case OUTCOME_NOT_RUN:
+		return "not-run";
+	case OUTCOME_DONE:
+		return "done";
+	case OUTCOME_LOST:
+		return "lost";
+	}
+	return "lost";
+}
+
+static void probes_json(cJSON *object, const struct report *report)
+{
+	cJSON *probes = json_object(object, "probes");
+
+	for (int id = 0; id < PROBE_COUNT; id++) {
+		const struct probe_outcome *outcome = &report->facts->outcomes[id];
+		cJSON *item = json_object(probes, probe_name((enum probe_id)id));
+
+		json_text(item, "outcome", outcome_name(outcome->outcome));
+		json_text_or_null(item, "why", outcome->why);
+		if (report->duration_ms < 0 || outcome->outcome != OUTCOME_DONE)
+			json_null(item, "micros");
+		else
+			json_number(item, "micros", outcome->micros);
+	}
+}
+
+static void about_json(cJSON *object, const struct report *report)
+{
+	cJSON *about = json_object(object, "report");
+
+	json_number(about, "schema", SCHEMA_VERSION);
+	json_text(about, "generator", "oarbank-probe " OARBANK_VERSION);
+	json_text(about, "time", report->time);
+	if (report->duration_ms < 0)
+		json_null(about, "duration_ms");
+	else
+		json_number(about, "duration_ms",
+			    (double)(long)(report->duration_ms * 1000) / 1000);
+	json_bool(about, "recorded", report->root != NULL);
+	probes_json(about, report);
+}
+
+static void capability_json(cJSON *array, const struct capability_row *row,
+			    const struct capability *c)
+{
+	cJSON *item = json_add_object(array);
+	cJSON *evidence;
+
+	json_text(item, "name", row->name);
+	json_text(item, "status", status_name(c->status));
+	json_text(item, "why", c->why);
+	evidence = json_array(item, "evidence");
+	for (uint32_t i = 0; i < c->evidence_count; i++)
+		fact_fill_json(json_add_object(evidence), c->evidence[i]);
+	json_text_or_null(item, "limit", row->limit);
+	json_text_or_null(item, "remedy", c->remedy);
+}
+
+static void finding_json(cJSON *array, const struct finding *f)
+{
+	cJSON *item = json_add_object(array);
+
+	json_text(item, "id", f->id);
+	json_text(item, "severity", severity_name(f->severity));
+	json_text_or_null(item, "capability", f->capability);
+	json_text(item, "text", f->text);
+	json_text(item, "remedy", f->remedy);
+}
+
+/* Print `root`, which is freed. */
+static char *print_and_free(cJSON *root)
+{
+	char *text = json_failed() ? NULL : cJSON_PrintUnformatted(root);
+
+	cJSON_Delete(root);
+	return text;
+}
+
+char *report_document(const struct report *report)
+{
+	cJSON *root = cJSON_CreateObject();
+	cJSON *array;
+
+	facts_json(root, report->facts, &report->capabilities);
+	about_json(root, report);
+	kernel_json(root, report->facts);
+	array = json_array(root, "capabilities");
+	for (int i = 0; i < CAPABILITY_COUNT; i++)
+		capability_json(array, &capability_rows[i], &report->capabilities.of[i]);
+	array = json_array(root, "modules");
+	for (size_t i = 0; i < report->modules->count; i++) {
+		const struct module_entry *entry = &report->modules->entries[i];
+
+		json_add(array, verdict_json(entry, entry->refused ? NULL : &report->verdicts[i]));
+	}
+	array = json_array(root, "findings");
+	for (uint32_t i = 0; i < report->findings.count; i++)
+		finding_json(array, &report->findings.of[i]);
+	return print_and_free(root);
+}
+
+char *report_sandbox_line(const struct report *report)
+{
+	cJSON *root = cJSON_CreateObject();
+
+	sandbox_fill_json(root, &report->capabilities);
+	return print_and_free(root);
+}

@@ -1,0 +1,294 @@
+/* oarbank-probe: what this node's kernel enforces for confined modules. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kabi/recorded.h"
+#include "kabi/text.h"
+#include "report/options.h"
+#include "report/report.h"
+
+#define EXIT_NOT_ENFORCED 1
+#define EXIT_USAGE 64
+#define EXIT_OURS 70
+
+static int fail(int code, const char *text)
+{
+	fprintf(stderr, "oarbank-probe: %s\n", text);
+	return code;
+}
+
+/* A descriptor opened while 0, 1 or 2 is closed would get its number, and our output. */
+static int check_stdio(void)
+{
+	for (int fd = 0; fd <= 2; fd++) {
+		if (fcntl(fd, F_GETFD) >= 0)
+			continue;
+		if (fd == STDOUT_FILENO)
+			return -EBADF;
+		if (open("/dev/null", O_RDWR) != fd)
+			return -EBADF;
+	}
+	return 0;
+}
+
+static double now_ms(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
+}
+
+/* The report's time: now, or SOURCE_DATE_EPOCH (reproducible-builds.org), which also stops timing.
+ */
+static int set_time(struct report *report, double start_ms)
+{
+	const char *fixed = getenv("SOURCE_DATE_EPOCH");
+	int64_t epoch = 0;
+	struct tm tm;
+	time_t t;
+
+	if (fixed && text_int(fixed, 0, 253402300799, &epoch) < 0)
+		return -EINVAL;
+	t = fixed ? (time_t)epoch : time(NULL);
+	report->duration_ms = fixed ? -1 : now_ms() - start_ms;
+	if (!gmtime_r(&t, &tm) ||
+	    strftime(report->time, sizeof(report->time), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		return -EINVAL;
+	return 0;
+}
+
+/* The agent's home, for the free disk space (wire.md §2.1): where it is or would be. */
+static const char *agent_home(char buf[FACTS_PATH_MAX])
+{
+	const char *home = getenv("OARBANK_AGENT_HOME");
+	const char *data = getenv("XDG_DATA_HOME");
+	const char *user = getenv("HOME");
+	struct text t = text_start(buf, FACTS_PATH_MAX);
+
+	if (home && *home == '/') {
+		text_add(&t, home);
+	} else if (data && *data == '/') {
+		text_add(&t, data);
+		text_add(&t, "/oarbank/agent");
+	} else if (user && *user == '/') {
+		text_add(&t, user);
+		text_add(&t, "/.local/share/oarbank/agent");
+	}
+	return t.len && !t.cut ? buf : "/";
+}
+
+static uint32_t wanted_probes(const struct options *options)
+{
+	switch (options->mode) {
+	case MODE_SANDBOX:
+		return PROBE_BIT(PROBE_LANDLOCK) | PROBE_BIT(PROBE_SECCOMP);
+	case MODE_EXPLAIN:
+	case MODE_PAGE:
+	case MODE_JSON:
+	case MODE_HELP:
+	case MODE_VERSION:
+		break;
+	}
+	return PROBE_ALL & ~options->without;
+}
+
+static int load_modules(const struct options *options, struct modules *ret)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r == 0 && i < options->file_count; i++) {
+		const struct module_file *file = &options->files[i];
+
+		r = file->release ? modules_add_release(ret, file->path)
+				  : modules_add_manifest(ret, file->path);
+	}
+	return r;
+}
+
+static int write_line(const char *text)
+{
+	return fputs(text, stdout) < 0 || fputc('\n', stdout) < 0 ? -1 : 0;
+}
+
+/* NO_COLOR: no-color.org. */
+static bool wants_colour(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term &&
+	       strcmp(term, "dumb") != 0;
+}
+
+/* Make the whole output first: a report is printed in full or not at all. */
+static int print(const struct options *options, const struct report *report)
+{
+	char *text = NULL;
+
+	switch (options->mode) {
+	case MODE_PAGE:
+		report_page(report, wants_colour(), stdout);
+		break;
+	case MODE_EXPLAIN:
+		report_explain(report, (enum capability_id)options->explain, wants_colour(),
+			       stdout);
+		break;
+	case MODE_JSON:
+		text = report_document(report);
+		break;
+	case MODE_SANDBOX:
+		text = report_sandbox_line(report);
+		break;
+	case MODE_HELP:
+	case MODE_VERSION:
+		break;
+	}
+	if ((options->mode == MODE_JSON || options->mode == MODE_SANDBOX) && !text)
+		return fail(EXIT_OURS, "make the report: ENOMEM");
+	if (text)
+		write_line(text);
+	free(text);
+	return 0;
+}
+
+/* A report that did not reach its reader whole must not end well. */
+static int finish_output(void)
+{
+	char name[ERRNO_NAME_MAX];
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	fprintf(stderr, "oarbank-probe: write standard output: %s\n",
+		errno_name(errno ? errno : EIO, name));
+	return EXIT_OURS;
+}
+
+/* Name on stderr what made the exit code 1. */
+static int judge(const struct options *options, const struct report *report)
+{
+	int code = 0;
+
+	for (int i = 0; i < CAPABILITY_COUNT; i++) {
+		const struct capability *c = &report->capabilities.of[i];
+
+		if (!options->require[i] || c->status == STATUS_ENFORCED)
+			continue;
+		fprintf(stderr, "oarbank-probe: required %s is %s: %s\n", capability_rows[i].name,
+			status_name(c->status), c->why);
+		code = EXIT_NOT_ENFORCED;
+	}
+	for (size_t i = 0; i < report->modules->count; i++) {
+		const struct module_entry *entry = &report->modules->entries[i];
+		struct fault line;
+
+		if (!entry->refused)
+			continue;
+		fault_join(&line, entry->file, ": ", entry->error.text, NULL);
+		fprintf(stderr, "oarbank-probe: %s\n", line.text);
+		code = EXIT_NOT_ENFORCED;
+	}
+	return code;
+}
+
+static int run_report(const struct options *options, struct report *report)
+{
+	struct verdict *verdicts;
+	int code;
+	int judged;
+
+	capabilities_derive(report->facts, &report->capabilities);
+	findings_derive(report->facts, &report->capabilities, &report->findings);
+	verdicts = report_verdicts(report);
+	if (!verdicts)
+		return fail(EXIT_OURS, "decide on the modules: ENOMEM");
+	report->verdicts = verdicts;
+	code = print(options, report);
+	if (code == 0)
+		code = finish_output();
+	judged = judge(options, report);
+	free(verdicts);
+	return code ? code : judged;
+}
+
+static int gather_and_report(const struct options *options, const struct kernel *k)
+{
+	char home[FACTS_PATH_MAX];
+	const struct gather_options gather = {
+		.want = wanted_probes(options),
+		.home = options->root ? "/" : agent_home(home),
+	};
+	double start = now_ms();
+	struct modules modules = { 0 };
+	struct report report = { .modules = &modules, .root = options->root };
+	struct facts *facts = NULL;
+	struct fault why;
+	int code = EXIT_OURS;
+
+	if (facts_gather(k, &gather, &facts, &why) < 0) {
+		fail(EXIT_OURS, why.text);
+	} else if (load_modules(options, &modules) < 0) {
+		fail(EXIT_OURS, "read the modules: ENOMEM");
+	} else if (set_time(&report, start) < 0) {
+		fail(EXIT_OURS, "SOURCE_DATE_EPOCH is not a time in seconds");
+	} else {
+		report.facts = facts;
+		code = run_report(options, &report);
+	}
+	modules_free(&modules);
+	facts_free(facts);
+	return code;
+}
+
+static int run(const struct options *options)
+{
+	struct kernel recorded;
+	struct fault why;
+	int code;
+
+	if (options->mode == MODE_HELP) {
+		options_help(stdout);
+		return finish_output();
+	}
+	if (options->mode == MODE_VERSION) {
+		write_line("oarbank-probe " OARBANK_VERSION);
+		return finish_output();
+	}
+	if (!options->root)
+		return gather_and_report(options, &kernel_live);
+	if (recorded_open(options->root, &recorded, &why) < 0)
+		return fail(EXIT_OURS, why.text);
+	code = gather_and_report(options, &recorded);
+	recorded_close(&recorded);
+	return code;
+}
+
+int main(int argc, char **argv)
+{
+	struct options options;
+	struct fault why;
+	int code;
+	int r;
+
+	if (check_stdio() < 0)
+		return fail(EXIT_OURS, "standard output is closed: nowhere to write the report");
+	/* A reader that goes away is an error we report, not a silent end. */
+	signal(SIGPIPE, SIG_IGN);
+	r = options_parse(argc, argv, &options, &why);
+	if (r == -ENOMEM)
+		return fail(EXIT_OURS, "read the command line: ENOMEM");
+	if (r < 0) {
+		fail(EXIT_USAGE, why.text);
+		fputs("Try 'oarbank-probe --help'.\n", stderr);
+		return EXIT_USAGE;
+	}
+	code = run(&options);
+	options_free(&options);
+	return code;
+}

@@ -1,0 +1,327 @@
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+
+#include "kabi/text.h"
+#include "report/layout.h"
+
+#define NAME_WIDTH 26
+
+static enum ink status_ink(enum status status)
+{
+	switch (status) {
+	case STATUS_UNAVAILABLE:
+		return INK_RED;
+	case STATUS_COOPERATIVE:
+		return INK_YELLOW;
+	case STATUS_ENFORCED:
+		return INK_GREEN;
+	}
+	return INK_RED;
+}
+
+static const char *status_mark(enum status status)
+{
+	switch (status) {
+	case STATUS_UNAVAILABLE:
+		return "✗";
+	case STATUS_COOPERATIVE:
+		return "~";
+	case STATUS_ENFORCED:
+		return "✓";
+	}
+	return "✗";
+}
+
+static void remedy(const struct layout *l, const char *text)
+{
+	char line[FACTS_LINE_MAX + 8];
+	struct text t = TEXT_BUF(line);
+
+	if (!*text)
+		return;
+	text_add(&t, "fix: ");
+	text_add(&t, text);
+	layout_text(l, INK_DIM, NAME_WIDTH, line);
+}
+
+static void add_all(struct text *t, const char *a, const char *b, const char *c)
+{
+	text_add(t, a);
+	text_add(t, b);
+	text_add(t, c);
+}
+
+static void put_title(const struct layout *l, const struct report *report)
+{
+	const struct host_facts *h = &report->facts->host;
+	char line[512];
+	struct text t = TEXT_BUF(line);
+
+	text_add(&t, h->hostname[0] ? h->hostname : "this node");
+	if (h->os_pretty[0])
+		add_all(&t, ", ", h->os_pretty, "");
+	if (h->uts.release[0])
+		add_all(&t, ", Linux ", h->uts.release, "");
+	if (h->uts.machine[0])
+		add_all(&t, " ", h->uts.machine, "");
+	if (h->container[0] && strcmp(h->container, "none") != 0)
+		add_all(&t, ", in a container (", h->container, ")");
+	if (report->root)
+		add_all(&t, ", as recorded in ", report->root, "");
+	layout_text(l, INK_BOLD, 0, line);
+}
+
+static void put_backend(const struct layout *l, const struct backend *backend)
+{
+	char line[FACTS_LINE_MAX];
+	struct text t = TEXT_BUF(line);
+
+	layout_heading(l, "Sandbox");
+	if (backend->present) {
+		text_add(&t, "Landlock ABI ");
+		text_add_int(&t, backend->abi);
+		text_add(&t, " and seccomp filters");
+		layout_row(l, INK_GREEN, "✓", "backend", NAME_WIDTH, line);
+		return;
+	}
+	layout_row(l, INK_RED, "✗", "SANDBOX_BACKEND_MISSING", NAME_WIDTH, backend->why);
+	remedy(l, backend->remedy);
+}
+
+static void put_capabilities(const struct layout *l, const struct capabilities *all)
+{
+	layout_heading(l, "Capabilities (✓ enforced, ~ cooperative, ✗ unavailable)");
+	for (int i = 0; i < CAPABILITY_COUNT; i++) {
+		const struct capability *c = &all->of[i];
+
+		layout_row(l, status_ink(c->status), status_mark(c->status),
+			   capability_rows[i].name, NAME_WIDTH, c->why);
+		remedy(l, c->remedy);
+	}
+}
+
+static void put_gpu(const struct layout *l, const struct gpu *gpu)
+{
+	char label[FACTS_LINE_MAX];
+	char line[FACTS_LINE_MAX * 2];
+	struct text name = TEXT_BUF(label);
+	struct text t = TEXT_BUF(line);
+	bool usable = gpu->usable == ANSWER_YES;
+
+	add_all(&name, gpu->vendor, gpu->node[0] ? " " : "", gpu->node);
+	text_add(&t, gpu->model[0] ? gpu->model : "model unknown");
+	if (gpu->vram_bytes) {
+		text_add(&t, ", ");
+		text_add_int(&t, (int64_t)(gpu->vram_bytes >> 20));
+		text_add(&t, " MiB");
+	}
+	if (gpu->driver[0])
+		add_all(&t, ", driver ", gpu->driver, "");
+	text_add(&t, usable ? "" : gpu->usable == ANSWER_NO ? ", not openable" : ", not tried");
+	layout_row(l, usable ? INK_GREEN : INK_RED, usable ? "✓" : "✗", label, NAME_WIDTH, line);
+}
+
+static void put_gpus(const struct layout *l, const struct report *report)
+{
+	const struct gpu_facts *g = &report->facts->gpu;
+
+	if (report->facts->outcomes[PROBE_GPU].outcome != OUTCOME_DONE)
+		return;
+	layout_heading(l, "GPUs");
+	for (uint32_t i = 0; i < g->gpu_count; i++)
+		put_gpu(l, &g->gpus[i]);
+	if (g->gpu_count == 0)
+		layout_text(l, INK_PLAIN, 2, "none found");
+	for (uint32_t i = 0; i < g->node_count; i++) {
+		const struct gpu_node *n = &g->nodes[i];
+		char line[FACTS_LINE_MAX];
+		struct text t = TEXT_BUF(line);
+
+		if (!n->device || n->openable.answer != ANSWER_NO)
+			continue;
+		add_all(&t, "not openable by this user: ", n->openable.got, "");
+		layout_row(l, INK_RED, "✗", n->path, NAME_WIDTH, line);
+		if (n->group[0]) {
+			t = TEXT_BUF(line);
+			add_all(&t, "add the agent's account to group ", n->group, "");
+			remedy(l, line);
+		}
+	}
+}
+
+static const char *layout_words(enum cgroup_layout layout)
+{
+	switch (layout) {
+	case CGROUP_UNKNOWN:
+		return "unknown";
+	case CGROUP_NONE:
+		return "no cgroup hierarchy";
+	case CGROUP_V1:
+		return "version 1 only";
+	case CGROUP_HYBRID:
+		return "hybrid: version 2 beside version 1";
+	case CGROUP_UNIFIED:
+		return "unified, version 2";
+	}
+	return "unknown";
+}
+
+static const char *delegation_words(enum cgroup_delegation delegation)
+{
+	switch (delegation) {
+	case DELEGATION_UNKNOWN:
+		return "unknown";
+	case DELEGATION_NONE:
+		return "not delegated to this user";
+	case DELEGATION_WRITABLE:
+		return "writable for uid 0, delegated by nobody";
+	case DELEGATION_DELEGATED:
+		return "delegated";
+	}
+	return "unknown";
+}
+
+static void put_cgroup(const struct layout *l, const struct report *report)
+{
+	const struct cgroup_facts *c = &report->facts->cgroup;
+	char line[FACTS_LINE_MAX];
+	struct text t = TEXT_BUF(line);
+
+	if (report->facts->outcomes[PROBE_CGROUP].outcome != OUTCOME_DONE)
+		return;
+	layout_heading(l, "Control groups");
+	layout_row(l, INK_PLAIN, "", "hierarchy", NAME_WIDTH, layout_words(c->layout));
+	if (c->dir[0])
+		layout_row(l, INK_PLAIN, "", "own group", NAME_WIDTH, c->dir);
+	layout_row(l, INK_PLAIN, "", "delegation", NAME_WIDTH, delegation_words(c->delegation));
+	for (int i = 0; i < CONTROLLER_COUNT; i++) {
+		if (c->controllers[i].enableable.answer != ANSWER_YES)
+			continue;
+		add_all(&t, t.len ? " " : "", controller_names[i], "");
+	}
+	layout_row(l, INK_PLAIN, "", "limits for modules", NAME_WIDTH, t.len ? line : "none");
+	for (uint32_t i = 0; i < c->missing_count; i++)
+		layout_row(l, INK_YELLOW, "!", "missing", NAME_WIDTH, c->missing[i]);
+}
+
+static void put_verdict(const struct layout *l, const struct verdict *v, const char *label)
+{
+	char line[FACTS_LINE_MAX];
+	struct text t = TEXT_BUF(line);
+
+	if (v->code == VERDICT_RUNS) {
+		layout_row(l, INK_GREEN, "✓", label, NAME_WIDTH, "runs here");
+		return;
+	}
+	layout_row(l, INK_RED, "✗", label, NAME_WIDTH, verdict_code_name(v->code));
+	layout_text(l, INK_PLAIN, NAME_WIDTH, v->message);
+	for (unsigned i = 0; i < v->missing_count; i++)
+		add_all(&t, i ? ", " : "missing: ", v->missing[i].need->name, "");
+	if (t.len)
+		layout_text(l, INK_PLAIN, NAME_WIDTH, line);
+	if (v->kernel[0]) {
+		t = TEXT_BUF(line);
+		add_all(&t, "Linux ", v->kernel, " or later");
+		remedy(l, line);
+	}
+}
+
+static void put_modules(const struct layout *l, const struct report *report)
+{
+	if (report->modules->count == 0)
+		return;
+	layout_heading(l, "Modules");
+	for (size_t i = 0; i < report->modules->count; i++) {
+		const struct module_entry *entry = &report->modules->entries[i];
+		char label[FACTS_LINE_MAX];
+		struct text t = TEXT_BUF(label);
+
+		if (entry->refused) {
+			layout_row(l, INK_RED, "✗", entry->file, NAME_WIDTH, "manifest refused");
+			layout_text(l, INK_PLAIN, NAME_WIDTH, entry->error.text);
+			continue;
+		}
+		text_add(&t, entry->module.name);
+		if (entry->module.version)
+			add_all(&t, " ", entry->module.version, "");
+		put_verdict(l, &report->verdicts[i], label);
+	}
+}
+
+static void put_findings(const struct layout *l, const struct findings *findings)
+{
+	if (findings->count == 0)
+		return;
+	layout_heading(l, "Findings (! somebody should act, · good to know)");
+	for (uint32_t i = 0; i < findings->count; i++) {
+		const struct finding *f = &findings->of[i];
+		bool warning = f->severity == SEVERITY_WARNING;
+
+		layout_row(l, warning ? INK_YELLOW : INK_DIM, warning ? "!" : "·", f->id,
+			   NAME_WIDTH, f->text);
+		remedy(l, f->remedy);
+	}
+}
+
+void report_page(const struct report *report, bool colour, FILE *out)
+{
+	const struct layout l = { out, colour };
+
+	put_title(&l, report);
+	put_backend(&l, &report->capabilities.backend);
+	put_capabilities(&l, &report->capabilities);
+	put_gpus(&l, report);
+	put_cgroup(&l, report);
+	put_modules(&l, report);
+	put_findings(&l, &report->findings);
+}
+
+/* ---- one capability in full ---- */
+
+static void put_evidence(const struct layout *l, const struct fact *fact)
+{
+	char line[FACTS_LINE_MAX];
+	struct text t = TEXT_BUF(line);
+
+	add_all(&t, fact->call[0] ? fact->call : "(not asked)", " = ",
+		fact->got[0] ? fact->got : "?");
+	add_all(&t, " (", basis_name(fact->basis), ")");
+	layout_text(l, INK_PLAIN, 4, line);
+}
+
+void report_explain(const struct report *report, enum capability_id id, bool colour, FILE *out)
+{
+	const struct capability_row *row = &capability_rows[id];
+	const struct capability *c = &report->capabilities.of[id];
+	const struct layout l = { out, colour };
+
+	layout_row(&l, status_ink(c->status), status_mark(c->status), row->name, NAME_WIDTH,
+		   status_name(c->status));
+	layout_heading(&l, "What it promises");
+	layout_text(&l, INK_PLAIN, 2, row->promise);
+	layout_heading(&l, "How");
+	layout_text(&l, INK_PLAIN, 2, row->means);
+	layout_heading(&l, "On this node");
+	layout_text(&l, INK_PLAIN, 2, c->why);
+	for (uint32_t i = 0; i < c->evidence_count; i++)
+		put_evidence(&l, c->evidence[i]);
+	if (c->remedy[0]) {
+		layout_heading(&l, "What would change it");
+		layout_text(&l, INK_PLAIN, 2, c->remedy);
+	}
+	if (row->limit) {
+		layout_heading(&l, "What stays open even when it is enforced");
+		layout_text(&l, INK_PLAIN, 2, row->limit);
+	}
+	for (uint32_t i = 0; i < report->findings.count; i++) {
+		const struct finding *f = &report->findings.of[i];
+
+		if (!f->capability || strcmp(f->capability, row->name) != 0)
+			continue;
+		layout_heading(&l, f->id);
+		layout_text(&l, INK_PLAIN, 2, f->text);
+		layout_text(&l, INK_DIM, 2, f->remedy);
+	}
+}
