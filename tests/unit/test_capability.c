@@ -1,0 +1,194 @@
+/* facts -> capabilities and findings: the contract's table, and nothing better than the evidence.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "probe/capability.h"
+#include "probe/finding.h"
+
+/* A node whose kernel answers as one of that ABI does. */
+static void make_node(struct facts *facts, unsigned abi)
+{
+	memset(facts, 0, sizeof(*facts));
+	for (int i = 0; i < PROBE_COUNT; i++)
+		facts->outcomes[i].outcome = OUTCOME_DONE;
+	fact_call(&facts->landlock.abi, ANSWER_YES, "version", abi);
+	facts->landlock.state = LANDLOCK_PRESENT;
+	for (int i = 0; i < LL_RIGHT_COUNT; i++) {
+		bool has = ll_rights[i].since_abi <= abi;
+
+		fact_call(&facts->landlock.rights[i], has ? ANSWER_YES : ANSWER_NO,
+			  ll_rights[i].name, has ? 0 : -22);
+	}
+	fact_call(&facts->seccomp.mode, ANSWER_YES, "mode", 0);
+	for (int i = 0; i < SC_ACTION_COUNT; i++)
+		fact_call(&facts->seccomp.actions[i], ANSWER_YES, sc_actions[i].name, 0);
+	for (int i = 0; i < SC_FLAG_COUNT; i++)
+		fact_call(&facts->seccomp.flags[i], ANSWER_YES, sc_flags[i].name, -14);
+}
+
+static struct fact *right_of(struct facts *facts, const char *name)
+{
+	for (int i = 0; i < LL_RIGHT_COUNT; i++)
+		if (strcmp(ll_rights[i].name, name) == 0)
+			return &facts->landlock.rights[i];
+	fail_msg("no right %s", name);
+	return NULL;
+}
+
+static struct facts node;
+static struct capabilities all;
+
+/* Written by hand from contract-linux.md "Enforcement report": e enforced, u unavailable. */
+static void statuses_are_the_contracts(void **state)
+{
+	static const struct {
+		unsigned abi;
+		bool backend;
+		const char *statuses; /* in the order of capability_rows */
+	} rows[] = {
+		/*         fs ipc none allow loop link any gpu exec rd wr */
+		{ 1, false, "uuuuuuuuuuu" }, { 2, false, "uuuuuuuuuuu" },
+		{ 3, true, "eueuuuueeee" },  { 4, true, "eueeeeueeee" },
+		{ 5, true, "eueeeeueeee" },  { 6, true, "eeeeeeueeee" },
+		{ 7, true, "eeeeeeueeee" },  { 9, true, "eeeeeeueeee" },
+		{ 11, true, "eeeeeeueeee" }, { 99, true, "eeeeeeueeee" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		make_node(&node, rows[i].abi);
+		capabilities_derive(&node, &all);
+		assert_int_equal(all.backend.present, rows[i].backend);
+		assert_int_equal(strlen(rows[i].statuses), CAPABILITY_COUNT);
+		for (int c = 0; c < CAPABILITY_COUNT; c++) {
+			bool enforced = rows[i].statuses[c] == 'e';
+
+			assert_int_equal(all.of[c].status,
+					 enforced ? STATUS_ENFORCED : STATUS_UNAVAILABLE);
+			assert_true(all.of[c].why[0]);
+			if (!enforced && c != CAPABILITY_NET_EGRESS_ANY)
+				assert_true(all.of[c].remedy[0]);
+		}
+	}
+}
+
+static void nothing_known_is_nothing_enforced(void **state)
+{
+	struct findings findings;
+
+	(void)state;
+	memset(&node, 0, sizeof(node));
+	capabilities_derive(&node, &all);
+	findings_derive(&node, &all, &findings);
+	assert_false(all.backend.present);
+	for (int c = 0; c < CAPABILITY_COUNT; c++)
+		assert_int_equal(all.of[c].status, STATUS_UNAVAILABLE);
+	assert_memory_equal(all.backend.why, "unknown", 7);
+	assert_int_equal(findings.count, 0);
+}
+
+/* Each right that a promise stands on, taken away alone, takes the promise with it. */
+static void a_refused_right_takes_its_promise_away(void **state)
+{
+	static const struct {
+		const char *right;
+		const char *statuses;
+	} rows[] = {
+		{ "TRUNCATE", "uueeeeuuuuu" },	   { "EXECUTE", "uueeeeuuuuu" },
+		{ "CONNECT_TCP", "eeeuuuueeee" },  { "BIND_TCP", "eeeuuuueeee" },
+		{ "SCOPE_SIGNAL", "eueeeeueeee" }, { "SCOPE_ABSTRACT_UNIX", "eueeeeueeee" },
+		{ "IOCTL_DEV", "eeeeeeuueee" },	   { "RESOLVE_UNIX", "eeeeeeueeee" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		static const enum answer answers[] = { ANSWER_NO, ANSWER_UNKNOWN };
+
+		for (size_t a = 0; a < 2; a++) {
+			make_node(&node, 7);
+			right_of(&node, rows[i].right)->answer = answers[a];
+			capabilities_derive(&node, &all);
+			for (int c = 0; c < CAPABILITY_COUNT; c++)
+				assert_int_equal(all.of[c].status == STATUS_ENFORCED,
+						 rows[i].statuses[c] == 'e');
+		}
+	}
+}
+
+static void without_seccomp_there_is_no_backend(void **state)
+{
+	(void)state;
+	make_node(&node, 7);
+	fact_call(&node.seccomp.mode, ANSWER_NO, "prctl(PR_GET_SECCOMP)", -22);
+	capabilities_derive(&node, &all);
+	assert_false(all.backend.present);
+	assert_non_null(strstr(all.backend.why, "no seccomp"));
+
+	for (int i = 0; i < SC_ACTION_COUNT; i++) {
+		bool needed = sc_actions[i].value == SC_RET_ERRNO ||
+			      sc_actions[i].value == SC_RET_ALLOW ||
+			      sc_actions[i].value == SC_RET_KILL_PROCESS;
+
+		make_node(&node, 7);
+		node.seccomp.actions[i].answer = ANSWER_UNKNOWN;
+		capabilities_derive(&node, &all);
+		assert_int_equal(all.backend.present, !needed);
+	}
+}
+
+static bool found(const struct findings *findings, const char *id)
+{
+	for (uint32_t i = 0; i < findings->count; i++)
+		if (strcmp(findings->of[i].id, id) == 0)
+			return true;
+	return false;
+}
+
+static void findings_hold_when_they_do(void **state)
+{
+	struct findings f;
+
+	(void)state;
+	make_node(&node, 7);
+	capabilities_derive(&node, &all);
+	findings_derive(&node, &all, &f);
+	assert_true(found(&f, "egress_port_only"));
+	assert_true(found(&f, "broker_not_exclusive"));
+	assert_true(found(&f, "exec_deny_partial"));
+	assert_false(found(&f, "runs_as_root"));
+	assert_false(found(&f, "landlock_abi_contradicts"));
+	assert_false(found(&f, "landlock_abi_newer"));
+	assert_false(found(&f, "bpf_unprivileged"));
+
+	make_node(&node, 99);
+	fact_call(&node.host.caps_asked, ANSWER_YES, "capget", 0);
+	fact_call(&node.bpf.unprivileged, ANSWER_YES, "sysctl", 0);
+	node.outcomes[PROBE_NET] = (struct probe_outcome){ OUTCOME_LOST, 0, "crashed: signal 11" };
+	right_of(&node, "REFER")->answer = ANSWER_NO;
+	capabilities_derive(&node, &all);
+	findings_derive(&node, &all, &f);
+	assert_true(found(&f, "runs_as_root"));
+	assert_true(found(&f, "landlock_abi_contradicts"));
+	assert_true(found(&f, "landlock_abi_newer"));
+	assert_true(found(&f, "bpf_unprivileged"));
+	assert_true(found(&f, "probe_lost"));
+	assert_false(found(&f, "broker_not_exclusive"));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(statuses_are_the_contracts),
+		cmocka_unit_test(nothing_known_is_nothing_enforced),
+		cmocka_unit_test(a_refused_right_takes_its_promise_away),
+		cmocka_unit_test(without_seccomp_there_is_no_backend),
+		cmocka_unit_test(findings_hold_when_they_do),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
