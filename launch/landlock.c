@@ -1,0 +1,224 @@
+#include "launch/landlock.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <string.h>
+
+#include "kabi/text.h"
+#include "launch/resolve.h"
+
+/* For the real paths of roots that are given by way of a symbolic link. */
+#define REAL_TEXT_MAX (64 * 1024)
+
+struct opened {
+	int fds[PLAN_RULES_MAX]; /* by rule; -1: skipped, or not yet */
+	bool is_dir[PLAN_RULES_MAX];
+	const char *paths[PLAN_RULES_MAX]; /* where they really are */
+	bool moved;			   /* one of them is not where the policy says */
+	size_t used;
+	char text[REAL_TEXT_MAX];
+};
+
+static int rule_fault(const struct rule *rule, int err, struct fault *why)
+{
+	char name[ERRNO_NAME_MAX];
+
+	fault_join(why, rule_kinds[rule->source].name, " '", rule->path,
+		   "': ", errno_name(-err, name), NULL);
+	return err;
+}
+
+/* ---- opening ---- */
+
+static int open_path(const struct kernel *k, const char *path, bool links)
+{
+	int fd;
+
+	do
+		fd = links ? k->open(k, path, O_PATH) : k->open_nolinks(k, path, O_PATH);
+	while (fd == -EINTR);
+	return fd;
+}
+
+/* The path has a link on its way: find the place and open that. */
+static int open_resolved(const struct kernel *k, const struct rule *rule, struct opened *o,
+			 const char **ret_path)
+{
+	char *real = o->text + o->used;
+	size_t room = sizeof(o->text) - o->used;
+	int r;
+
+	r = resolve_path(k, rule->path, rule_kinds[rule->source].links, real, room);
+	if (r < 0)
+		return r;
+	r = open_path(k, real, false);
+	if (r < 0)
+		return r;
+	o->used += strlen(real) + 1;
+	o->moved = true;
+	*ret_path = real;
+	return r;
+}
+
+static int check_type(const struct kernel *k, const struct rule *rule, int fd, bool *ret_is_dir,
+		      struct fault *why)
+{
+	static const char *const words[] = {
+		[NODE_OTHER] = "something odd",	    [NODE_FILE] = "a file",
+		[NODE_DIR] = "a directory",	    [NODE_LINK] = "a symbolic link",
+		[NODE_CHAR] = "a character device", [NODE_BLOCK] = "a block device",
+		[NODE_SOCKET] = "a socket",	    [NODE_FIFO] = "a FIFO",
+	};
+	struct node node;
+	int r = k->fstat(k, fd, &node);
+
+	if (r < 0)
+		return rule_fault(rule, r, why);
+	if (!(rule_kinds[rule->source].types & 1U << node.type)) {
+		fault_join(why, rule_kinds[rule->source].name, " '", rule->path,
+			   "': ", words[node.type], " cannot be granted here", NULL);
+		return -EINVAL;
+	}
+	*ret_is_dir = node.type == NODE_DIR;
+	return 0;
+}
+
+static int open_rule(const struct kernel *k, const struct plan *plan, size_t i, struct opened *o,
+		     struct fault *why)
+{
+	const struct rule *rule = &plan->rules[i];
+	const struct rule_kind *kind = &rule_kinds[rule->source];
+	/* The base system's paths are constants, and what they lead to belongs to the platform. */
+	bool trusted = kind->types == 0;
+	int fd;
+
+	o->paths[i] = rule->path;
+	o->is_dir[i] = true;
+	fd = open_path(k, rule->path, trusted);
+	if (fd == -ELOOP && !trusted)
+		fd = open_resolved(k, rule, o, &o->paths[i]);
+	if (fd == -ENOENT && kind->may_miss)
+		return 0;
+	if (fd < 0)
+		return rule_fault(rule, fd, why);
+	o->fds[i] = fd;
+	return trusted ? 0 : check_type(k, rule, fd, &o->is_dir[i], why);
+}
+
+/* Descriptors are handed out lowest first, so most of them are neighbours. */
+static void close_all(const struct kernel *k, const struct opened *o, size_t count)
+{
+	int first = -1;
+	int last = -1;
+
+	for (size_t i = 0; i < count; i++) {
+		int fd = o->fds[i];
+
+		if (fd < 0)
+			continue;
+		if (first >= 0 && fd != last + 1)
+			k->close_range(k, (unsigned)first, (unsigned)last, 0);
+		if (first < 0 || fd != last + 1)
+			first = fd;
+		last = fd;
+	}
+	if (first >= 0)
+		k->close_range(k, (unsigned)first, (unsigned)last, 0);
+}
+
+/* ---- the ruleset ---- */
+
+static int create_ruleset(const struct kernel *k, const struct plan *plan, struct fault *why)
+{
+	const struct ll_ruleset_attr attr = {
+		.handled_fs = plan->handled_fs,
+		.handled_net = plan->handled_net,
+		.scoped = plan->scoped,
+	};
+	int ruleset = k->ll_create(k, &attr, ll_attr_size(&attr), 0);
+
+	return ruleset < 0 ? fault_errno(why, "create a ruleset", NULL, -ruleset) : ruleset;
+}
+
+static int add_rules(const struct kernel *k, const struct plan *plan, const struct opened *o,
+		     int ruleset, struct fault *why)
+{
+	for (size_t i = 0; i < plan->rule_count; i++) {
+		const struct rule *rule = &plan->rules[i];
+		struct ll_path_beneath_attr attr = {
+			.allowed_access = rule->rights,
+			.parent_fd = o->fds[i],
+		};
+		int r;
+
+		if (o->fds[i] < 0)
+			continue;
+		if (!o->is_dir[i])
+			attr.allowed_access &= plan->file_rights;
+		r = k->ll_add_path(k, ruleset, &attr);
+		if (r < 0)
+			return rule_fault(rule, r, why);
+	}
+	return 0;
+}
+
+static int add_port(const struct kernel *k, const struct plan *plan, int ruleset, struct fault *why)
+{
+	const struct ll_net_port_attr attr = {
+		.allowed_access = LL_NET_CONNECT_TCP,
+		.port = plan->port,
+	};
+	int r;
+
+	if (plan->port == 0)
+		return 0;
+	r = k->ll_add_port(k, ruleset, &attr);
+	return r < 0 ? fault_errno(why, "add the proxy's port", NULL, -r) : 0;
+}
+
+static int restrict_with(const struct kernel *k, const struct plan *plan, const struct opened *o,
+			 struct fault *why)
+{
+	int ruleset = create_ruleset(k, plan, why);
+	int r;
+
+	if (ruleset < 0)
+		return ruleset;
+	r = add_rules(k, plan, o, ruleset, why);
+	if (r == 0)
+		r = add_port(k, plan, ruleset, why);
+	if (r == 0) {
+		r = k->ll_restrict(k, ruleset, plan->restrict_flags);
+		if (r < 0)
+			fault_errno(why, "restrict itself", NULL, -r);
+	}
+	k->close(k, ruleset);
+	return r;
+}
+
+/* ---- public ---- */
+
+int landlock_apply(const struct kernel *k, const struct plan *plan, struct fault *why)
+{
+	static struct opened o;
+	int r = 0;
+
+	o.moved = false;
+	o.used = 0;
+	for (size_t i = 0; i < plan->rule_count; i++)
+		o.fds[i] = -1;
+	for (size_t i = 0; r == 0 && i < plan->rule_count; i++)
+		r = open_rule(k, plan, i, &o, why);
+	if (r == 0 && o.moved)
+		r = plan_overlap(plan, o.paths, why);
+	if (r == 0)
+		r = restrict_with(k, plan, &o, why);
+	close_all(k, &o, plan->rule_count);
+	return r;
+}
+
+int landlock_abi(const struct kernel *k)
+{
+	return k->ll_create(k, NULL, 0, LL_CREATE_VERSION);
+}
