@@ -41,9 +41,10 @@ struct landlock_facts {
 /* ---- seccomp: probe/seccomp.c ---- */
 
 struct seccomp_facts {
-	struct fact mode;    /* value: 0 none, 1 strict, 2 filter: what we run under */
-	struct fact filters; /* value: how many filters we run under; unknown before Linux 5.9 */
-	struct fact no_new_privs;	      /* value */
+	struct fact mode;    /* is there seccomp at all? value: what we run under, 0 none, 1 strict,
+				2 filter */
+	struct fact filters; /* do we run under any? value: how many; unknown before Linux 5.9 */
+	struct fact no_new_privs;	      /* is it set? */
 	struct fact actions[SC_ACTION_COUNT]; /* as kabi's sc_actions */
 	struct fact flags[SC_FLAG_COUNT];     /* as kabi's sc_flags */
 	struct fact entry_i386; /* is int $0x80 open? no on machines that never had it */
@@ -218,6 +219,7 @@ struct net_facts {
 
 /* ---- settings: probe/settings.c ---- */
 
+/* A setting that is a number answers yes when it is not 0; its value is the number. */
 struct settings_facts {
 	struct fact user_namespace;    /* tried: unshare(CLONE_NEWUSER) in a child */
 	struct fact userns_max;	       /* claim: user.max_user_namespaces */
@@ -284,7 +286,7 @@ struct host_facts {
 	char container[FACTS_WORD_MAX]; /* "docker", "podman", "lxc", "container-other"; "none"; ""
 					   unknown */
 	char container_why[FACTS_LINE_MAX];
-	struct ids ids;
+	struct ids ids; /* uid and gid UINT32_MAX: unknown */
 	struct cap_sets caps;
 	struct fact caps_asked;
 };
