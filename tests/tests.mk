@@ -63,5 +63,13 @@ lint: deps-check all ## layers, headers, warnings of two compilers, cppcheck, fo
 format: deps-check ## lay the source out as clang-format decides
 	@clang-format -i $(C_FILES)
 
-bench: deps-check all ## measure, as ratios to a peer in the same run
+# ---- benchmarks: ratios to a peer in the same run, never absolute figures ----------------------------
+
+BENCH := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
+
+$(B)/bench/%: $(B)/rel/tests/bench/%.c.o $(ARCHIVES_rel)
+	@mkdir -p $(@D)
+	$(CC) $(LINK_rel) -o $@ $^ $(BENCH_LIBS) $(LDFLAGS)
+
+bench: deps-check all $(BENCH) ## measure, as ratios to a peer in the same run
 	@tests/bench/run $(B)
