@@ -1,0 +1,40 @@
+#include "probe/gpu.h"
+
+#include <string.h>
+
+#include "kabi/text.h"
+#include "probe/probes.h"
+
+static enum answer worse(enum answer a, enum answer b)
+{
+	if (a == ANSWER_NO || b == ANSWER_NO)
+		return ANSWER_NO;
+	return a == ANSWER_YES && b == ANSWER_YES ? ANSWER_YES : ANSWER_UNKNOWN;
+}
+
+static enum answer can_open(const struct gpu_facts *f, const char *path)
+{
+	const struct gpu_node *n = gpu_node_at(f, path);
+
+	if (n)
+		return n->openable.answer;
+	return f->searched.answer == ANSWER_YES ? ANSWER_NO : ANSWER_UNKNOWN;
+}
+
+/* CUDA opens the control node before any /dev/nvidiaN. */
+static enum answer usable(const struct gpu_facts *f, const struct gpu *g)
+{
+	if (!g->node[0])
+		return f->searched.answer == ANSWER_YES ? ANSWER_NO : ANSWER_UNKNOWN;
+	if (gpu_numbered(g->node, "/dev/nvidia"))
+		return worse(can_open(f, g->node), can_open(f, "/dev/nvidiactl"));
+	return can_open(f, g->node);
+}
+
+void probe_gpu(const struct kernel *k, struct gpu_facts *ret)
+{
+	gpu_find_nodes(k, ret);
+	gpu_find_devices(k, ret);
+	for (uint32_t i = 0; i < ret->gpu_count; i++)
+		ret->gpus[i].usable = usable(ret, &ret->gpus[i]);
+}
