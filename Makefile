@@ -11,14 +11,16 @@ B := build
 .SECONDARY:
 .PHONY: all report check check-live lint format fuzz bench install uninstall clean help deps-build deps-check
 
-all: deps-build $(B)/oarbank-probe $(B)/oarbank-sandbox ## build the programs
+all: deps-build $(B)/oarbank-probe $(B)/oarbank-sandbox $(B)/oarbank-plan ## build the programs
 
 # ---- what is built from what ---------------------------------------------------------------------
 
-# A folder is an archive; a file named after a program holds its main() and stays out of it.
-PROGRAMS := report/oarbank-probe launch/oarbank-sandbox
+# A folder is an archive; a file named after a program holds its main() and stays out of it, and so
+# do those that only run to compile the seccomp rules.
+PROGRAMS := report/oarbank-probe launch/oarbank-sandbox launch/oarbank-plan launch/filter-gen
+COMPILER := launch/filter launch/filter_emit
 LAYERS := report probe launch kabi
-sources = $(filter-out $(PROGRAMS:=.c),$(wildcard $(1)/*.c)) $(wildcard $(1)/*.cpp)
+sources = $(filter-out $(PROGRAMS:=.c) $(COMPILER:=.c),$(wildcard $(1)/*.c)) $(wildcard $(1)/*.cpp)
 objects = $(patsubst %,$(B)/$(2)/%.o,$(call sources,$(1)))
 
 WARN := -Wall -Wextra -Wshadow -Wformat=2 -Wvla -Wundef -Wswitch-enum
@@ -89,10 +91,11 @@ include tests/tests.mk
 install: all ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0755 $(B)/oarbank-probe $(DESTDIR)$(PREFIX)/bin/oarbank-probe
 	install -D -m 0755 $(B)/oarbank-sandbox $(DESTDIR)$(PREFIX)/bin/oarbank-sandbox
+	install -D -m 0755 $(B)/oarbank-plan $(DESTDIR)$(PREFIX)/bin/oarbank-plan
 	install -D -m 0644 docs/report.schema.json $(DESTDIR)$(PREFIX)/share/oarbank-probe/report.schema.json
 
 uninstall: ## remove what install put there
-	rm -f $(DESTDIR)$(PREFIX)/bin/oarbank-probe $(DESTDIR)$(PREFIX)/bin/oarbank-sandbox
+	rm -f $(DESTDIR)$(PREFIX)/bin/oarbank-probe $(DESTDIR)$(PREFIX)/bin/oarbank-sandbox $(DESTDIR)$(PREFIX)/bin/oarbank-plan
 	rm -rf $(DESTDIR)$(PREFIX)/share/oarbank-probe
 
 clean: ## remove build/

@@ -13,3 +13,16 @@ $(B)/oarbank-sandbox: $(LAUNCH_OBJECTS)
 	@echo "oarbank-sandbox: static, with $(if $(MUSL_CC),musl,the C library of $(CC): install musl-tools for a smaller one)"
 	$(LAUNCH_CC) -static -Wl,--gc-sections -Wl,-z,relro,-z,now -o $@ $^
 	@cp $@ $@.debug && strip $@
+
+# The seccomp programs are checked in, so that building and cross building need no libseccomp. A test
+# compiles them again and compares.
+COMPILER_OBJECTS = $(COMPILER:%=$(B)/$(1)/%.c.o)
+
+$(B)/gen/filter-gen: $(B)/rel/launch/filter-gen.c.o $(call COMPILER_OBJECTS,rel) $(B)/rel/launch/filter_rules.c.o $(B)/rel/kabi.a
+	@mkdir -p $(@D)
+	$(CC) $(LINK_rel) -o $@ $^ -lseccomp $(LDFLAGS)
+
+.PHONY: filter-programs
+filter-programs: $(B)/gen/filter-gen ## compile the seccomp rules into launch/filter_programs.c
+	$< >$(B)/gen/filter_programs.c
+	cp $(B)/gen/filter_programs.c launch/filter_programs.c

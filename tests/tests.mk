@@ -6,14 +6,19 @@ REPLAY := $(FUZZ:%=$(B)/dev/tests/fuzz/replay_%)
 LIVE := $(patsubst tests/live/%.c,$(B)/dev/tests/live/%,$(wildcard tests/live/test_*.c))
 FAKE_OBJECTS := $(patsubst %,$(B)/dev/%.o,$(wildcard tests/fake/*.c))
 SCRIPTS := $(wildcard tests/*/test_*.sh tests/*/test_*.py)
-TEST_LIBS = $(PROBE_LIBS) -lcmocka -lstdc++
+TEST_LIBS = $(PROBE_LIBS) -lcmocka -lstdc++ -Wl,--as-needed -lseccomp
+
+objects_first = $(filter %.o,$^) $(filter %.a,$^)
 
 $(B)/dev/tests/fake.a: $(FAKE_OBJECTS)
 	@rm -f $@
 	ar rcsD $@ $^
 
 $(UNIT) $(LIVE): $(B)/dev/%: $(B)/dev/%.c.o $(B)/dev/tests/fake.a $(ARCHIVES_dev)
-	$(CC) $(LINK_dev) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
+	$(CC) $(LINK_dev) -o $@ $(objects_first) $(TEST_LIBS) $(LDFLAGS)
+
+# The seccomp rules are compiled once more.
+$(B)/dev/tests/unit/test_filter_compile: $(call COMPILER_OBJECTS,dev)
 
 $(REPLAY): $(B)/dev/tests/fuzz/replay_%: $(B)/dev/tests/fuzz/fuzz_%.c.o $(B)/dev/tests/fuzz/replay.c.o $(B)/dev/tests/fake.a $(ARCHIVES_dev)
 	$(CC) $(LINK_dev) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
@@ -37,7 +42,7 @@ $(B)/fuzz/%.cpp.o: %.cpp
 	@mkdir -p $(@D)
 	clang++ -std=gnu++17 $(CPPFLAGS) $(FUZZ_FLAGS) -MMD -MP -c -o $@ $<
 $(B)/fuzz/fuzz_%: $(B)/fuzz/tests/fuzz/fuzz_%.c.o $(FUZZ_SOURCES:%=$(B)/fuzz/%.o)
-	clang++ -fsanitize=fuzzer,address,undefined -o $@ $^ $(PROBE_LIBS)
+	clang++ -fsanitize=fuzzer,address,undefined -o $@ $^ $(PROBE_LIBS) -Wl,--as-needed -lseccomp
 
 fuzz: deps-check $(FUZZ:%=$(B)/fuzz/fuzz_%) ## fuzz every parser for FUZZ_SECONDS each
 	@for f in $(FUZZ); do \
