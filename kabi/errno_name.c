@@ -1,160 +1,66 @@
 #include "kabi/fault.h"
 
 #include <errno.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 #include "kabi/text.h"
 
-#define NAMED(e)      \
-	{             \
-		e, #e \
-	}
+/* Each number once: of aliases (EWOULDBLOCK, EDEADLOCK) the other name is here. */
+/* clang-format off */
+#define ERRNOS(X) \
+	X(EPERM) X(ENOENT) X(ESRCH) X(EINTR) X(EIO) X(ENXIO) X(E2BIG) X(ENOEXEC) X(EBADF) \
+	X(ECHILD) X(EAGAIN) X(ENOMEM) X(EACCES) X(EFAULT) X(ENOTBLK) X(EBUSY) X(EEXIST) \
+	X(EXDEV) X(ENODEV) X(ENOTDIR) X(EISDIR) X(EINVAL) X(ENFILE) X(EMFILE) X(ENOTTY) \
+	X(ETXTBSY) X(EFBIG) X(ENOSPC) X(ESPIPE) X(EROFS) X(EMLINK) X(EPIPE) X(EDOM) X(ERANGE) \
+	X(EDEADLK) X(ENAMETOOLONG) X(ENOLCK) X(ENOSYS) X(ENOTEMPTY) X(ELOOP) X(ENOMSG) X(EIDRM) \
+	X(ECHRNG) X(EL2NSYNC) X(EL3HLT) X(EL3RST) X(ELNRNG) X(EUNATCH) X(ENOCSI) X(EL2HLT) \
+	X(EBADE) X(EBADR) X(EXFULL) X(ENOANO) X(EBADRQC) X(EBADSLT) X(EBFONT) X(ENOSTR) \
+	X(ENODATA) X(ETIME) X(ENOSR) X(ENONET) X(ENOPKG) X(EREMOTE) X(ENOLINK) X(EADV) \
+	X(ESRMNT) X(ECOMM) X(EPROTO) X(EMULTIHOP) X(EDOTDOT) X(EBADMSG) X(EOVERFLOW) \
+	X(ENOTUNIQ) X(EBADFD) X(EREMCHG) X(ELIBACC) X(ELIBBAD) X(ELIBSCN) X(ELIBMAX) \
+	X(ELIBEXEC) X(EILSEQ) X(ERESTART) X(ESTRPIPE) X(EUSERS) X(ENOTSOCK) X(EDESTADDRREQ) \
+	X(EMSGSIZE) X(EPROTOTYPE) X(ENOPROTOOPT) X(EPROTONOSUPPORT) X(ESOCKTNOSUPPORT) \
+	X(EOPNOTSUPP) X(EPFNOSUPPORT) X(EAFNOSUPPORT) X(EADDRINUSE) X(EADDRNOTAVAIL) \
+	X(ENETDOWN) X(ENETUNREACH) X(ENETRESET) X(ECONNABORTED) X(ECONNRESET) X(ENOBUFS) \
+	X(EISCONN) X(ENOTCONN) X(ESHUTDOWN) X(ETOOMANYREFS) X(ETIMEDOUT) X(ECONNREFUSED) \
+	X(EHOSTDOWN) X(EHOSTUNREACH) X(EALREADY) X(EINPROGRESS) X(ESTALE) X(EUCLEAN) X(ENOTNAM) \
+	X(ENAVAIL) X(EISNAM) X(EREMOTEIO) X(EDQUOT) X(ENOMEDIUM) X(EMEDIUMTYPE) X(ECANCELED) \
+	X(ENOKEY) X(EKEYEXPIRED) X(EKEYREVOKED) X(EKEYREJECTED) X(EOWNERDEAD) \
+	X(ENOTRECOVERABLE) X(ERFKILL)
 
-/* Names for one number are told apart by the compiler: aliases (EWOULDBLOCK, EDEADLOCK) are left
- * out. */
-static const struct errno_row {
-	int err;
-	const char *name;
-} errno_rows[] = {
-	NAMED(EPERM),
-	NAMED(ENOENT),
-	NAMED(ESRCH),
-	NAMED(EINTR),
-	NAMED(EIO),
-	NAMED(ENXIO),
-	NAMED(E2BIG),
-	NAMED(ENOEXEC),
-	NAMED(EBADF),
-	NAMED(ECHILD),
-	NAMED(EAGAIN),
-	NAMED(ENOMEM),
-	NAMED(EACCES),
-	NAMED(EFAULT),
-	NAMED(ENOTBLK),
-	NAMED(EBUSY),
-	NAMED(EEXIST),
-	NAMED(EXDEV),
-	NAMED(ENODEV),
-	NAMED(ENOTDIR),
-	NAMED(EISDIR),
-	NAMED(EINVAL),
-	NAMED(ENFILE),
-	NAMED(EMFILE),
-	NAMED(ENOTTY),
-	NAMED(ETXTBSY),
-	NAMED(EFBIG),
-	NAMED(ENOSPC),
-	NAMED(ESPIPE),
-	NAMED(EROFS),
-	NAMED(EMLINK),
-	NAMED(EPIPE),
-	NAMED(EDOM),
-	NAMED(ERANGE),
-	NAMED(EDEADLK),
-	NAMED(ENAMETOOLONG),
-	NAMED(ENOLCK),
-	NAMED(ENOSYS),
-	NAMED(ENOTEMPTY),
-	NAMED(ELOOP),
-	NAMED(ENOMSG),
-	NAMED(EIDRM),
-	NAMED(ECHRNG),
-	NAMED(EL2NSYNC),
-	NAMED(EL3HLT),
-	NAMED(EL3RST),
-	NAMED(ELNRNG),
-	NAMED(EUNATCH),
-	NAMED(ENOCSI),
-	NAMED(EL2HLT),
-	NAMED(EBADE),
-	NAMED(EBADR),
-	NAMED(EXFULL),
-	NAMED(ENOANO),
-	NAMED(EBADRQC),
-	NAMED(EBADSLT),
-	NAMED(EBFONT),
-	NAMED(ENOSTR),
-	NAMED(ENODATA),
-	NAMED(ETIME),
-	NAMED(ENOSR),
-	NAMED(ENONET),
-	NAMED(ENOPKG),
-	NAMED(EREMOTE),
-	NAMED(ENOLINK),
-	NAMED(EADV),
-	NAMED(ESRMNT),
-	NAMED(ECOMM),
-	NAMED(EPROTO),
-	NAMED(EMULTIHOP),
-	NAMED(EDOTDOT),
-	NAMED(EBADMSG),
-	NAMED(EOVERFLOW),
-	NAMED(ENOTUNIQ),
-	NAMED(EBADFD),
-	NAMED(EREMCHG),
-	NAMED(ELIBACC),
-	NAMED(ELIBBAD),
-	NAMED(ELIBSCN),
-	NAMED(ELIBMAX),
-	NAMED(ELIBEXEC),
-	NAMED(EILSEQ),
-	NAMED(ERESTART),
-	NAMED(ESTRPIPE),
-	NAMED(EUSERS),
-	NAMED(ENOTSOCK),
-	NAMED(EDESTADDRREQ),
-	NAMED(EMSGSIZE),
-	NAMED(EPROTOTYPE),
-	NAMED(ENOPROTOOPT),
-	NAMED(EPROTONOSUPPORT),
-	NAMED(ESOCKTNOSUPPORT),
-	NAMED(EOPNOTSUPP),
-	NAMED(EPFNOSUPPORT),
-	NAMED(EAFNOSUPPORT),
-	NAMED(EADDRINUSE),
-	NAMED(EADDRNOTAVAIL),
-	NAMED(ENETDOWN),
-	NAMED(ENETUNREACH),
-	NAMED(ENETRESET),
-	NAMED(ECONNABORTED),
-	NAMED(ECONNRESET),
-	NAMED(ENOBUFS),
-	NAMED(EISCONN),
-	NAMED(ENOTCONN),
-	NAMED(ESHUTDOWN),
-	NAMED(ETOOMANYREFS),
-	NAMED(ETIMEDOUT),
-	NAMED(ECONNREFUSED),
-	NAMED(EHOSTDOWN),
-	NAMED(EHOSTUNREACH),
-	NAMED(EALREADY),
-	NAMED(EINPROGRESS),
-	NAMED(ESTALE),
-	NAMED(EUCLEAN),
-	NAMED(ENOTNAM),
-	NAMED(ENAVAIL),
-	NAMED(EISNAM),
-	NAMED(EREMOTEIO),
-	NAMED(EDQUOT),
-	NAMED(ENOMEDIUM),
-	NAMED(EMEDIUMTYPE),
-	NAMED(ECANCELED),
-	NAMED(ENOKEY),
-	NAMED(EKEYEXPIRED),
-	NAMED(EKEYREVOKED),
-	NAMED(EKEYREJECTED),
-	NAMED(EOWNERDEAD),
-	NAMED(ENOTRECOVERABLE),
-	NAMED(ERFKILL),
+/* The names one after the other, and where each starts: half the size of a table of pointers. */
+static const struct {
+#define AS_MEMBER(e) char e##_name[sizeof(#e)];
+	ERRNOS(AS_MEMBER)
+} names = {
+#define AS_TEXT(e) #e,
+	ERRNOS(AS_TEXT)
 };
+
+static const struct {
+	uint16_t err;
+	uint16_t offset;
+} rows[] = {
+#define AS_ROW(e) { e, offsetof(__typeof__(names), e##_name) },
+	ERRNOS(AS_ROW)
+};
+/* clang-format on */
+#define ROW_COUNT (sizeof(rows) / sizeof(rows[0]))
+
+static const char *name_at(size_t i)
+{
+	return (const char *)&names + rows[i].offset;
+}
 
 const char *errno_name(int err, char buf[ERRNO_NAME_MAX])
 {
 	struct text t = text_start(buf, ERRNO_NAME_MAX);
 
-	for (size_t i = 0; i < sizeof(errno_rows) / sizeof(errno_rows[0]); i++)
-		if (errno_rows[i].err == err)
-			return errno_rows[i].name;
+	for (size_t i = 0; i < ROW_COUNT; i++)
+		if (rows[i].err == err)
+			return name_at(i);
 	text_add(&t, "errno ");
 	text_add_int(&t, err);
 	return buf;
@@ -162,8 +68,8 @@ const char *errno_name(int err, char buf[ERRNO_NAME_MAX])
 
 int errno_from_name(const char *name)
 {
-	for (size_t i = 0; i < sizeof(errno_rows) / sizeof(errno_rows[0]); i++)
-		if (strcmp(errno_rows[i].name, name) == 0)
-			return errno_rows[i].err;
+	for (size_t i = 0; i < ROW_COUNT; i++)
+		if (strcmp(name_at(i), name) == 0)
+			return rows[i].err;
 	return 0;
 }

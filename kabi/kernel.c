@@ -5,7 +5,6 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -43,7 +42,8 @@ static int result(long r)
 static int live_open(const struct kernel *k, const char *path, int flags)
 {
 	(void)k;
-	return result(open(path, flags | O_CLOEXEC));
+	/* Not open(2): musl follows it with an fcntl(2) for kernels that do not know O_CLOEXEC. */
+	return result(syscall(SYS_openat, AT_FDCWD, path, flags | O_CLOEXEC));
 }
 
 static int live_open_nolinks(const struct kernel *k, const char *path, int flags)
@@ -341,19 +341,19 @@ static int live_signal_ignore(const struct kernel *k, int number)
 
 static int live_signal_unblock_all(const struct kernel *k)
 {
-	sigset_t none;
+	const uint64_t none = 0;
 
 	(void)k;
-	sigemptyset(&none);
-	return result(sigprocmask(SIG_SETMASK, &none, NULL));
+	return result(syscall(SYS_rt_sigprocmask, SIG_SETMASK, &none, NULL, sizeof(none)));
 }
 
 static int live_rlimit(const struct kernel *k, int resource, uint64_t soft, uint64_t hard)
 {
-	struct rlimit limit = { .rlim_cur = soft, .rlim_max = hard };
+	const uint64_t limit[2] = { soft, hard };
 
 	(void)k;
-	return result(setrlimit(resource, &limit));
+	/* Not setrlimit(2): musl brings its thread machinery along with it. */
+	return result(syscall(SYS_prlimit64, 0, resource, limit, NULL));
 }
 
 static int live_execve(const struct kernel *k, const char *path, char *const argv[],
@@ -363,36 +363,43 @@ static int live_execve(const struct kernel *k, const char *path, char *const arg
 	return result(execve(path, argv, envp));
 }
 
+/* clang-format off */
+#define CALLS_ON_ONESELF \
+	.open = live_open, \
+	.open_nolinks = live_open_nolinks, \
+	.read = live_read, \
+	.write = live_write, \
+	.close = live_close, \
+	.fstat = live_fstat, \
+	.stat = live_stat, \
+	.readlink = live_readlink, \
+	.list = live_list, \
+	.ll_create = live_ll_create, \
+	.ll_add_path = live_ll_add_path, \
+	.ll_add_port = live_ll_add_port, \
+	.ll_restrict = live_ll_restrict, \
+	.seccomp = live_seccomp, \
+	.prctl = live_prctl, \
+	.capget = live_capget, \
+	.capset = live_capset, \
+	.close_range = live_close_range, \
+	.isatty = live_isatty, \
+	.signal_default = live_signal_default, \
+	.signal_ignore = live_signal_ignore, \
+	.signal_unblock_all = live_signal_unblock_all, \
+	.rlimit = live_rlimit, \
+	.execve = live_execve
+/* clang-format on */
+
+const struct kernel kernel_self = { CALLS_ON_ONESELF };
+
 const struct kernel kernel_live = {
-	.open = live_open,
-	.open_nolinks = live_open_nolinks,
-	.read = live_read,
-	.write = live_write,
-	.close = live_close,
-	.fstat = live_fstat,
-	.stat = live_stat,
-	.readlink = live_readlink,
-	.list = live_list,
+	CALLS_ON_ONESELF,
 	.access = live_access,
 	.statfs = live_statfs,
 	.getxattr = live_getxattr,
-	.ll_create = live_ll_create,
-	.ll_add_path = live_ll_add_path,
-	.ll_add_port = live_ll_add_port,
-	.ll_restrict = live_ll_restrict,
-	.seccomp = live_seccomp,
-	.prctl = live_prctl,
-	.capget = live_capget,
-	.capset = live_capset,
 	.ids = live_ids,
-	.close_range = live_close_range,
 	.fcntl = live_fcntl,
-	.isatty = live_isatty,
-	.signal_default = live_signal_default,
-	.signal_ignore = live_signal_ignore,
-	.signal_unblock_all = live_signal_unblock_all,
-	.rlimit = live_rlimit,
-	.execve = live_execve,
 	.uname = machine_uname,
 	.cpu_count = machine_cpu_count,
 	.io_uring_setup = machine_io_uring_setup,

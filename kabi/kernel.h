@@ -150,4 +150,9 @@ struct kernel {
 /* This machine's kernel. */
 extern const struct kernel kernel_live;
 
+/* The same kernel, with only those calls that a process needs to confine itself; the others are
+ * NULL. A program that refers to this table alone stays small.
+ */
+extern const struct kernel kernel_self;
+
 #endif
