@@ -22,10 +22,14 @@ enum {
 	EXIT_NOT_EXECUTED = 71,
 };
 
-#define PROBE "oarbank-probe"
-#define ABI_ASSUMED_MAX 1000
+struct verb {
+	const char *name;
+	const char *arguments;
+	const char *help;
+	int (*run)(const struct verb *verb, int argc, char **argv, char **envp);
+};
 
-static const struct kernel *const k = &kernel_live;
+static const struct kernel *const k = &kernel_self;
 static struct launch launch;
 
 /* ---- output ---- */
@@ -57,65 +61,36 @@ static int complain(const struct fault *why, int exit_code)
 	return exit_code;
 }
 
-/* Standard output: lines are gathered, and a line that could not be written is remembered. */
-static struct {
-	char buf[32 * 1024];
-	size_t len;
-	bool failed;
-} out;
-
-static void out_flush(void)
-{
-	if (!write_all(STDOUT_FILENO, out.buf, out.len))
-		out.failed = true;
-	out.len = 0;
-}
-
-static void out_bytes(const char *s, size_t len)
-{
-	if (len > sizeof(out.buf) - out.len)
-		out_flush();
-	if (len > sizeof(out.buf)) {
-		out.failed = true;
-		return;
-	}
-	memcpy(out.buf + out.len, s, len);
-	out.len += len;
-}
-
-static void out_line(void *arg, const char *s)
-{
-	(void)arg;
-	out_bytes(s, strlen(s));
-	out_bytes("\n", 1);
-}
-
-/* `exit_code`, unless what was printed is not complete. */
-static int out_end(int exit_code)
+/* Print `text` and a newline. Returns `exit_code`, unless that was not possible. */
+static int say(const char *text, int exit_code)
 {
 	struct fault why;
 
-	out_flush();
-	if (!out.failed)
+	if (write_all(STDOUT_FILENO, text, strlen(text)) && write_all(STDOUT_FILENO, "\n", 1))
 		return exit_code;
 	fault_join(&why, "standard output cannot be written", NULL);
 	return complain(&why, EXIT_NOT_APPLIED);
 }
 
+/* A wrong command line: show how `verb` is called. */
+static int usage(const struct verb *verb)
+{
+	struct fault why;
+
+	fault_join(&why, "usage: ", verb->name, verb->arguments, NULL);
+	return complain(&why, EXIT_USAGE);
+}
+
 /* ---- verbs ---- */
 
-static int verb_exec(int argc, char **argv, char **envp)
+/* argv: 0 program, 1 verb, 2 policy, 3 "--", 4 and on the module's own */
+static int verb_exec(const struct verb *verb, int argc, char **argv, char **envp)
 {
 	struct fault why = { "" };
 
-	/* argv: 0 program, 1 verb, 2 policy, 3 "--", 4 and on the module's own */
 	if (argc < 5 || strcmp(argv[2], "--") == 0 || strcmp(argv[3], "--") != 0 ||
-	    argv[4][0] != '/') {
-		fault_join(&why,
-			   "usage: sandbox-exec POLICY.json -- /absolute/program [argument]...",
-			   NULL);
-		return complain(&why, EXIT_USAGE);
-	}
+	    argv[4][0] != '/')
+		return usage(verb);
 	launch.policy_path = argv[2];
 	launch.argv = argv + 4;
 	launch.envp = envp;
@@ -123,61 +98,27 @@ static int verb_exec(int argc, char **argv, char **envp)
 	return complain(&why, launch.failed == STEP_EXEC ? EXIT_NOT_EXECUTED : EXIT_NOT_APPLIED);
 }
 
-static int verb_check(int argc, char **argv, char **envp)
+static int verb_check(const struct verb *verb, int argc, char **argv, char **envp)
 {
-	struct fault why;
 	enum check check;
 	int64_t pid;
 
 	(void)envp;
-	if (argc != 3 || text_int(argv[2], 1, INT_MAX, &pid) < 0) {
-		fault_join(&why, "usage: sandbox-check PID", NULL);
-		return complain(&why, EXIT_USAGE);
-	}
+	if (argc != 3 || text_int(argv[2], 1, INT_MAX, &pid) < 0)
+		return usage(verb);
 	check = check_process(k, (int)pid);
-	out_line(NULL, check_word(check));
-	return out_end(check == CHECK_CONFINED ? EXIT_OK : EXIT_NOT_CONFINED);
+	return say(check_word(check), check == CHECK_CONFINED ? EXIT_OK : EXIT_NOT_CONFINED);
 }
 
-static void print_policy(void)
-{
-	struct fault line;
-
-	fault_join(&line, "policy: '", launch.policy_path, "' of module '", launch.policy.module,
-		   "', kind '", launch.policy.kind, "'", NULL);
-	out_line(NULL, line.text);
-}
-
-static int verb_plan(int argc, char **argv, char **envp)
-{
-	struct fault why = { "" };
-	int64_t abi = 0;
-
-	(void)envp;
-	if (!(argc == 3 || (argc == 5 && strcmp(argv[3], "--assume-abi") == 0 &&
-			    text_int(argv[4], 0, ABI_ASSUMED_MAX, &abi) == 0))) {
-		fault_join(&why, "usage: sandbox-plan POLICY.json [--assume-abi N]", NULL);
-		return complain(&why, EXIT_USAGE);
-	}
-	launch.policy_path = argv[2];
-	if (launch_plan(k, &launch, argc == 5 ? (int)abi : landlock_abi(k), &why) < 0)
-		return complain(&why, EXIT_NOT_APPLIED);
-	print_policy();
-	plan_print(&launch.plan, out_line, NULL);
-	if (plan_check(&launch.plan, &why) < 0)
-		return out_end(complain(&why, EXIT_NOT_APPLIED));
-	return out_end(EXIT_OK);
-}
-
-/* Execute dir/oarbank-probe. Returns only when that cannot be done. */
-static int exec_probe(const char *dir, size_t dir_len, char **envp)
+/* Execute dir/argv[0]. Returns only when that cannot be done. */
+static int exec_in(const char *dir, size_t dir_len, char *const argv[], char **envp)
 {
 	char path[PATH_MAX];
-	char *const argv[] = { PROBE, "--sandbox", NULL };
 	struct text t = TEXT_BUF(path);
 
 	text_add_bytes(&t, dir, dir_len);
-	text_add(&t, "/" PROBE);
+	text_add(&t, "/");
+	text_add(&t, argv[0]);
 	return t.cut ? -ENAMETOOLONG : k->execve(k, path, argv, envp);
 }
 
@@ -189,8 +130,10 @@ static const char *search_path(char **envp)
 	return "";
 }
 
-/* The probe stands beside this program, or else on PATH. */
-static int verb_status(int argc, char **argv, char **envp)
+/* Become another program of this project: the one beside this one, or else the first on PATH. What
+ * explains and prints is kept out of the program that people trust.
+ */
+static int hand_over(char *const argv[], char **envp)
 {
 	const char *dirs = search_path(envp);
 	struct fault why;
@@ -198,75 +141,81 @@ static int verb_status(int argc, char **argv, char **envp)
 	ssize_t n = k->readlink(k, "/proc/self/exe", self, sizeof(self));
 	int r = -ENOENT;
 
-	(void)argv;
-	if (argc != 2) {
-		fault_join(&why, "usage: sandbox-status", NULL);
-		return complain(&why, EXIT_USAGE);
-	}
 	if (n > 0)
-		r = exec_probe(self, (size_t)(strrchr(self, '/') - self), envp);
+		r = exec_in(self, (size_t)(strrchr(self, '/') - self), argv, envp);
 	while (r == -ENOENT && *dirs) {
 		size_t len = strcspn(dirs, ":");
 
 		/* A relative directory would make the answer depend on where we stand. */
 		if (dirs[0] == '/')
-			r = exec_probe(dirs, len, envp);
+			r = exec_in(dirs, len, argv, envp);
 		dirs += len;
 		dirs += *dirs == ':';
 	}
-	fault_errno(&why, "exec", PROBE, -r);
+	fault_errno(&why, "exec", argv[0], -r);
 	return complain(&why, EXIT_NOT_EXECUTED);
 }
 
-static int verb_help(int argc, char **argv, char **envp);
-
-static int verb_version(int argc, char **argv, char **envp)
+static int verb_status(const struct verb *verb, int argc, char **argv, char **envp)
 {
+	char *const probe[] = { "oarbank-probe", "--sandbox", NULL };
+
+	(void)argv;
+	return argc == 2 ? hand_over(probe, envp) : usage(verb);
+}
+
+static int verb_plan(const struct verb *verb, int argc, char **argv, char **envp)
+{
+	(void)verb;
+	(void)argc;
+	argv[1] = "oarbank-plan";
+	return hand_over(argv + 1, envp);
+}
+
+static int verb_help(const struct verb *verb, int argc, char **argv, char **envp);
+
+static int verb_version(const struct verb *verb, int argc, char **argv, char **envp)
+{
+	(void)verb;
 	(void)argc;
 	(void)argv;
 	(void)envp;
-	out_line(NULL, "oarbank-sandbox " OARBANK_VERSION);
-	return out_end(EXIT_OK);
+	return say("oarbank-sandbox " OARBANK_VERSION, EXIT_OK);
 }
 
-static const struct verb {
-	const char *name;
-	const char *arguments;
-	const char *help;
-	int (*run)(int argc, char **argv, char **envp);
-} verbs[] = {
+static const struct verb verbs[] = {
 	{ "sandbox-exec", " POLICY.json -- /absolute/program [argument]...",
 	  "confine this process as the policy says and become the program", verb_exec },
 	{ "sandbox-check", " PID", "exit 0 when that process is confined, else 1", verb_check },
-	{ "sandbox-status", "", "one line of JSON: what this node enforces (runs " PROBE ")",
+	{ "sandbox-status", "", "what this node enforces, as one line of JSON (oarbank-probe)",
 	  verb_status },
 	{ "sandbox-plan", " POLICY.json [--assume-abi N]",
-	  "what sandbox-exec would do, and what this kernel cannot", verb_plan },
+	  "what sandbox-exec would do, and what this kernel cannot (oarbank-plan)", verb_plan },
 	{ "--help", "", "this list", verb_help },
 	{ "--version", "", "the version", verb_version },
 };
 #define VERB_COUNT (sizeof(verbs) / sizeof(verbs[0]))
 
-static int verb_help(int argc, char **argv, char **envp)
+static int verb_help(const struct verb *verb, int argc, char **argv, char **envp)
 {
+	char page[2048];
+	struct text t = TEXT_BUF(page);
+
+	(void)verb;
 	(void)argc;
 	(void)argv;
 	(void)envp;
-	out_line(NULL, "usage:");
 	for (size_t i = 0; i < VERB_COUNT; i++) {
-		char line[256];
-		struct text t = TEXT_BUF(line);
-
-		text_add(&t, "  oarbank-sandbox ");
+		text_add(&t, "oarbank-sandbox ");
 		text_add(&t, verbs[i].name);
 		text_add(&t, verbs[i].arguments);
-		text_add(&t, "\n      ");
+		text_add(&t, "\n\t");
 		text_add(&t, verbs[i].help);
-		out_line(NULL, line);
+		text_add(&t, "\n");
 	}
-	out_line(NULL, "exit: 64 wrong usage, 70 a step could not be applied in full, "
-		       "71 the program could not be executed");
-	return out_end(EXIT_OK);
+	text_add(&t, "exit: 64 wrong usage, 70 a step could not be applied in full, "
+		     "71 the program could not be executed");
+	return say(page, EXIT_OK);
 }
 
 int main(int argc, char **argv, char **envp)
@@ -275,7 +224,7 @@ int main(int argc, char **argv, char **envp)
 
 	for (size_t i = 0; argc > 1 && i < VERB_COUNT; i++)
 		if (strcmp(argv[1], verbs[i].name) == 0)
-			return verbs[i].run(argc, argv, envp);
+			return verbs[i].run(&verbs[i], argc, argv, envp);
 	fault_join(&why, argc > 1 ? "unknown verb '" : "no verb", argc > 1 ? argv[1] : "",
 		   argc > 1 ? "'" : "", ": see --help", NULL);
 	return complain(&why, EXIT_USAGE);

@@ -1,0 +1,59 @@
+/* What the launcher would do with a policy, for people: `oarbank-sandbox sandbox-plan` becomes this
+ * program, which shares its code. Kept apart because the trusted program need not explain itself.
+ */
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "kabi/fault.h"
+#include "kabi/kernel.h"
+#include "kabi/text.h"
+#include "launch/launch.h"
+
+#define EXIT_USAGE 64
+#define EXIT_NOT_APPLIED 70
+#define ABI_ASSUMED_MAX 1000
+
+static int fail(const struct fault *why, int exit_code)
+{
+	fprintf(stderr, "sandbox launch: %s\n", why->text);
+	return exit_code;
+}
+
+static void print_line(void *arg, const char *text)
+{
+	(void)arg;
+	puts(text);
+}
+
+static void print_policy(const struct launch *l)
+{
+	struct fault line;
+
+	fault_join(&line, "policy: '", l->policy_path, "' of module '", l->policy.module,
+		   "', kind '", l->policy.kind, "'", NULL);
+	puts(line.text);
+}
+
+int main(int argc, char **argv)
+{
+	static struct launch launch;
+	const struct kernel *k = &kernel_self;
+	struct fault why = { "usage: sandbox-plan POLICY.json [--assume-abi N]" };
+	bool assumed = argc == 4;
+	int64_t abi = 0;
+
+	if (argc != 2 && !(assumed && strcmp(argv[2], "--assume-abi") == 0 &&
+			   text_int(argv[3], 0, ABI_ASSUMED_MAX, &abi) == 0))
+		return fail(&why, EXIT_USAGE);
+	launch.policy_path = argv[1];
+	if (launch_plan(k, &launch, assumed ? (int)abi : landlock_abi(k), &why) < 0)
+		return fail(&why, EXIT_NOT_APPLIED);
+	print_policy(&launch);
+	plan_print(&launch.plan, print_line, NULL);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		fault_join(&why, "standard output cannot be written", NULL);
+		return fail(&why, EXIT_NOT_APPLIED);
+	}
+	return plan_check(&launch.plan, &why) < 0 ? fail(&why, EXIT_NOT_APPLIED) : 0;
+}
