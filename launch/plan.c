@@ -182,20 +182,17 @@ static int check_pair(const struct plan *plan, const char *const paths[], size_t
 	const struct rule *a = &plan->rules[i];
 	const struct rule *b = &plan->rules[j];
 
-	if (lies_in(paths[i], paths[j])) {
-		if (!may_overlap(a->source, b->source, plan->exec_rw))
-			return refuse_pair(
-				a, paths[i], "lies in", b, paths[j],
-				"rights add up, so it would get more than its list grants", why);
-		return 0;
-	}
-	if (a->source == b->source && !rule_kinds[a->source].links && lies_in(a->path, b->path))
-		return refuse_pair(a, paths[i], "leads out of", b, paths[j],
-				   "a symbolic link inside a root", why);
+	if (lies_in(paths[i], paths[j]) && !may_overlap(a->source, b->source, plan->exec_rw))
+		return refuse_pair(a, paths[i], "lies in", b, paths[j],
+				   "rights add up, so it would get more than its list grants", why);
 	if (b->source == RULE_BASE && lies_in(paths[j], paths[i]) &&
 	    !may_overlap(b->source, a->source, plan->exec_rw))
 		return refuse_pair(a, paths[i], "holds", b, paths[j],
 				   "rights add up, so the base system would be widened", why);
+	if (a->source == b->source && !rule_kinds[a->source].links && lies_in(a->path, b->path) &&
+	    !lies_in(paths[i], paths[j]))
+		return refuse_pair(a, paths[i], "leads out of", b, paths[j],
+				   "a symbolic link inside a root", why);
 	return 0;
 }
 
