@@ -71,13 +71,14 @@ static bool is_drm(enum gpu_node_kind kind)
 /* The permissions may allow what a device cgroup refuses with EPERM, and a node may be left over
  * from a driver that is gone (ENXIO, ENODEV): only opening tells. Returns 0, or -errno.
  */
-static int try_open(const struct kernel *k, const char *path, struct fact *ret)
+static int try_open(const struct kernel *k, const struct gpu_node *n, struct fact *ret)
 {
 	char call[sizeof(ret->call)];
 	enum answer answer = ANSWER_UNKNOWN;
-	int fd = k->open(k, path, O_RDWR | O_NONBLOCK | O_NOCTTY);
+	bool reads = n->kind == GPU_NODE_NVIDIA_CAPS;
+	int fd = k->open(k, n->path, (reads ? O_RDONLY : O_RDWR) | O_NONBLOCK | O_NOCTTY);
 
-	ask_name(call, sizeof(call), "open rw", path);
+	ask_name(call, sizeof(call), reads ? "open r" : "open rw", n->path);
 	if (fd >= 0)
 		answer = ANSWER_YES;
 	else if (fd == -EACCES || fd == -EPERM || fd == -ENXIO || fd == -ENODEV)
@@ -89,18 +90,20 @@ static int try_open(const struct kernel *k, const char *path, struct fact *ret)
 	return 0;
 }
 
-/* A display node is not opened: who opens an idle one becomes DRM master, and closing it sets the
- * console's mode again. Its permissions are what is claimed of it. Returns 0, or -errno of the
+/* A capability of NVIDIA's driver is held by whoever opens it for reading; its permissions allow no
+ * more. A display node is not opened: who opens an idle one becomes DRM master, and closing it sets
+ * the console's mode again. Its permissions are what is claimed of it. Returns 0, or -errno of the
  * refusal.
  */
 static int ask_openable(const struct kernel *k, struct gpu_node *n)
 {
 	char call[sizeof(n->openable.call)];
-	int r = k->access(k, n->path, R_OK | W_OK);
+	bool reads = n->kind == GPU_NODE_NVIDIA_CAPS;
+	int r = k->access(k, n->path, reads ? R_OK : R_OK | W_OK);
 
 	if (r == 0 && n->kind != GPU_NODE_DRM_CARD)
-		return try_open(k, n->path, &n->openable);
-	ask_name(call, sizeof(call), "access rw", n->path);
+		return try_open(k, n, &n->openable);
+	ask_name(call, sizeof(call), reads ? "access r" : "access rw", n->path);
 	if (r == 0)
 		fact_text(&n->openable, ANSWER_YES, BASIS_CLAIMED, call, "0");
 	else
