@@ -87,13 +87,14 @@ static void take_link(const struct nlmsghdr *message, struct net_facts *ret)
 		.up = info->ifi_flags & IFF_UP,
 		.loopback = info->ifi_flags & IFF_LOOPBACK,
 	};
-	mnl_attr_for_each(attr, message, sizeof(*info))
-	{
+	mnl_attr_for_each (attr, message, sizeof(*info)) {
 		const char *name = mnl_attr_get_payload(attr);
-		struct text t = TEXT_BUF(link->name);
+		struct text t;
 
-		if (mnl_attr_get_type(attr) == IFLA_IFNAME)
-			text_add_bytes(&t, name, strnlen(name, mnl_attr_get_payload_len(attr)));
+		if (mnl_attr_get_type(attr) != IFLA_IFNAME)
+			continue;
+		t = TEXT_BUF(link->name);
+		text_add_bytes(&t, name, strnlen(name, mnl_attr_get_payload_len(attr)));
 	}
 	ret->link_count++;
 }
@@ -119,8 +120,7 @@ static const uint8_t *own_address(const struct nlmsghdr *message, size_t size)
 	const uint8_t *local = NULL;
 	const struct nlattr *attr;
 
-	mnl_attr_for_each(attr, message, sizeof(struct ifaddrmsg))
-	{
+	mnl_attr_for_each (attr, message, sizeof(struct ifaddrmsg)) {
 		if (mnl_attr_get_payload_len(attr) != size)
 			continue;
 		if (mnl_attr_get_type(attr) == IFA_LOCAL)

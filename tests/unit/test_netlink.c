@@ -60,7 +60,9 @@ static void add_link(struct dump *a, int index, const char *name, unsigned flags
 	struct ifinfomsg info = { .ifi_index = index, .ifi_flags = flags };
 
 	begin(a, RTM_NEWLINK, NLM_F_MULTI, &info, sizeof(info));
+	attribute(a, IFLA_TXQLEN, &index, sizeof(index));
 	attribute(a, IFLA_IFNAME, name, strlen(name) + 1);
+	attribute(a, IFLA_MTU, &index, sizeof(index));
 }
 
 static void add_address(struct dump *a, unsigned index, uint16_t attr, const char *text,
