@@ -122,24 +122,33 @@ static void ask_disk(const struct kernel *k, const char *home, struct host_facts
 		fact_call(&ret->disk, ANSWER_YES, call, (int64_t)bytes);
 }
 
-/* A power supply that is a battery of the machine: a mouse's has the scope Device. */
-static bool is_battery(const struct kernel *k, const char *name)
+static ssize_t read_supply(const struct kernel *k, const char *name, const char *file,
+			   char said[FACTS_WORD_MAX])
 {
 	char path[FACTS_PATH_MAX];
-	char said[FACTS_WORD_MAX];
 	struct text t = TEXT_BUF(path);
-	size_t dir;
 
 	text_add(&t, "/sys/class/power_supply/");
 	text_add(&t, name);
-	dir = t.len;
-	text_add(&t, "/type");
-	if (file_read_line(k, path, said, sizeof(said)) < 0 || strcmp(said, "Battery") != 0)
-		return false;
-	path[dir] = '\0';
-	t.len = dir;
-	text_add(&t, "/scope");
-	return file_read_line(k, path, said, sizeof(said)) < 0 || strcmp(said, "Device") != 0;
+	text_add(&t, file);
+	return file_read_line(k, path, said, FACTS_WORD_MAX);
+}
+
+/* Is this power supply a battery of the machine? A mouse's has the scope Device, and a laptop's
+ * need not have any. */
+static enum answer is_battery(const struct kernel *k, const char *name)
+{
+	char said[FACTS_WORD_MAX];
+	ssize_t n = read_supply(k, name, "/type", said);
+
+	if (n < 0)
+		return n == -ENOENT ? ANSWER_NO : ANSWER_UNKNOWN;
+	if (strcmp(said, "Battery") != 0)
+		return ANSWER_NO;
+	n = read_supply(k, name, "/scope", said);
+	if (n < 0)
+		return n == -ENOENT ? ANSWER_YES : ANSWER_UNKNOWN;
+	return strcmp(said, "Device") == 0 ? ANSWER_NO : ANSWER_YES;
 }
 
 static void ask_battery(const struct kernel *k, struct fact *f)
@@ -159,10 +168,12 @@ static void ask_battery(const struct kernel *k, struct fact *f)
 	else
 		fact_text(f, ANSWER_NO, BASIS_CLAIMED, dir, "no battery");
 	for (ssize_t i = 0; i < n; i++, name += strlen(name) + 1) {
-		if (!is_battery(k, name))
-			continue;
-		fact_text(f, ANSWER_YES, BASIS_CLAIMED, dir, name);
-		return;
+		enum answer answer = is_battery(k, name);
+
+		if (answer != ANSWER_NO)
+			fact_text(f, answer, BASIS_CLAIMED, dir, name);
+		if (answer == ANSWER_YES)
+			return;
 	}
 }
 

@@ -234,8 +234,9 @@ static void say_container(struct host_facts *ret, const char *name, const char *
 	text_copy(ret->container_why, sizeof(ret->container_why), why);
 }
 
-/* Files that an engine puts there, whose presence tells. */
-static bool ask_marks(const struct kernel *k, struct host_facts *ret)
+/* Files that an engine puts there, whose presence tells. *ret_sure becomes false when one could not
+ * be looked for. */
+static bool ask_marks(const struct kernel *k, struct host_facts *ret, bool *ret_sure)
 {
 	static const struct name_row marks[] = {
 		{ "/run/.containerenv", "podman" },
@@ -245,10 +246,14 @@ static bool ask_marks(const struct kernel *k, struct host_facts *ret)
 	struct node node;
 
 	for (size_t i = 0; i < sizeof(marks) / sizeof(marks[0]); i++) {
-		if (k->stat(k, marks[i].text, &node) < 0)
-			continue;
-		say_container(ret, marks[i].name, marks[i].text);
-		return true;
+		int r = k->stat(k, marks[i].text, &node);
+
+		if (r == 0) {
+			say_container(ret, marks[i].name, marks[i].text);
+			return true;
+		}
+		if (r != -ENOENT && r != -ENOTDIR)
+			*ret_sure = false;
 	}
 	/* OpenVZ's host has both directories, its containers the first alone. */
 	if (k->stat(k, "/proc/vz", &node) == 0 && k->stat(k, "/proc/bc", &node) == -ENOENT) {
@@ -329,7 +334,7 @@ static bool ask_cgroups(const struct kernel *k, struct host_facts *ret)
 
 /* The first namespaces have fixed numbers (include/uapi/linux/nsfs.h, PROC_PID_INIT_INO and
  * PROC_CGROUP_INIT_INO). */
-static void ask_namespaces(const struct kernel *k, struct host_facts *ret)
+static void ask_namespaces(const struct kernel *k, bool sure, struct host_facts *ret)
 {
 	static const char *const links[][2] = {
 		{ "/proc/self/ns/pid", "pid:[4026531836]" },
@@ -355,15 +360,17 @@ static void ask_namespaces(const struct kernel *k, struct host_facts *ret)
 		say_container(ret, "container-other", why);
 		return;
 	}
-	if (first == sizeof(links) / sizeof(links[0]))
+	if (sure && first == sizeof(links) / sizeof(links[0]))
 		say_container(ret, "none",
 			      "no engine's mark, and the first pid and cgroup namespace");
 }
 
 void container_ask(const struct kernel *k, struct host_facts *ret)
 {
-	if (ask_marks(k, ret) || ask_managers(k, ret) || ask_first_process(k, ret) ||
+	bool sure = true;
+
+	if (ask_marks(k, ret, &sure) || ask_managers(k, ret) || ask_first_process(k, ret) ||
 	    ask_cgroups(k, ret))
 		return;
-	ask_namespaces(k, ret);
+	ask_namespaces(k, sure, ret);
 }

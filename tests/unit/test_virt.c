@@ -222,6 +222,8 @@ static void containers(void **state)
 		  "readlink /proc/self/ns/cgroup = cgroup:[4026532501]\n",
 		  "container-other",
 		  "/proc/self/ns/cgroup is cgroup:[4026532501], not the first" },
+		/* A mark that cannot be looked for may be there. */
+		{ { { "/x", "" } }, FIRST "stat /.dockerenv = EACCES\n", "", "" },
 		/* One link alone proves nothing absent. */
 		{ { { "/x", "" } }, "readlink /proc/self/ns/pid = pid:[4026531836]\n", "", "" },
 		{ { { "/x", "" } }, "", "", "" },
