@@ -107,7 +107,10 @@ static long load(enum bpf_prog_type type, unsigned attach)
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 1 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	LIBBPF_OPTS(bpf_prog_load_opts, opts, .expected_attach_type = (enum bpf_attach_type)attach);
+	const struct bpf_prog_load_opts opts = {
+		.sz = sizeof(opts),
+		.expected_attach_type = (enum bpf_attach_type)attach,
+	};
 	int fd = bpf_prog_load(type, NULL, "GPL", insns, sizeof(insns) / sizeof(insns[0]), &opts);
 
 	if (fd < 0)
