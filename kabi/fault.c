@@ -7,8 +7,14 @@
 
 static void finish(struct text *t)
 {
-	if (t->cut)
-		memcpy(t->buf + t->size - 4, "...", 4);
+	char *end = t->buf + t->size - 4;
+
+	if (!t->cut)
+		return;
+	/* Not in the middle of a character: what is left must be UTF-8. */
+	while (end > t->buf && ((unsigned char)*end & 0xc0) == 0x80)
+		end--;
+	memcpy(end, "...", 4);
 }
 
 void fault_join(struct fault *why, ...)
