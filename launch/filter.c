@@ -1,10 +1,12 @@
-#include "launch/filter_compile.h"
+#include "launch/filter.h"
 
 #include <errno.h>
 #include <seccomp.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
+
+#include "launch/filter_compile.h"
 
 #define NAME_MAX_LEN 32
 
@@ -77,7 +79,7 @@ static size_t comparisons(const struct filter_test *test, struct scmp_arg_cmp ou
 		return n;
 	}
 	if (test->op == FILTER_NONZERO) {
-		out[0] = SCMP_CMP(test->arg, SCMP_CMP_NE, 0);
+		out[0] = SCMP_CMP(test->arg, SCMP_CMP_NE, 0, 0);
 		return 1;
 	}
 	for (uint32_t bit = 1; bit; bit <<= 1) {

@@ -74,7 +74,9 @@ BENCH := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 
 $(B)/bench/%: $(B)/rel/tests/bench/%.c.o $(ARCHIVES_rel)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_rel) -o $@ $^ $(BENCH_LIBS) $(LDFLAGS)
+	$(CC) $(LINK_rel) -o $@ $(objects_first) $(BENCH_LIBS) $(LDFLAGS)
+$(B)/bench/bench_filter: $(call COMPILER_OBJECTS,rel)
+$(B)/bench/bench_filter: BENCH_LIBS = -lseccomp
 
 bench: deps-check all $(BENCH) ## measure, as ratios to a peer in the same run
 	@tests/bench/run $(B)
