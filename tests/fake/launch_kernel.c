@@ -65,10 +65,11 @@ static const struct fake_file *find(const struct fake_process *p, const char *pa
 static void replace_link(char path[FAKE_CALL_TEXT], size_t len, const struct fake_file *f)
 {
 	char old[FAKE_CALL_TEXT];
-	struct text t = text_start(path, FAKE_CALL_TEXT);
+	struct text t;
 	size_t dir = len;
 
 	memcpy(old, path, sizeof(old));
+	t = text_start(path, FAKE_CALL_TEXT);
 	while (old[dir - 1] != '/')
 		dir--;
 	if (f->text[0] != '/')
