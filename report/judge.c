@@ -5,6 +5,21 @@
 #include "kabi/text.h"
 #include "report/facts_json.h"
 
+/* The Landlock ABI that would bring a backend here; 0 when the kernel is not what keeps it away. */
+static unsigned helping_abi(const struct facts *facts)
+{
+	switch (facts->landlock.state) {
+	case LANDLOCK_NOT_BUILT:
+	case LANDLOCK_PRESENT:
+		return facts->seccomp.mode.answer == ANSWER_YES ? LL_ABI_NEEDED : 0;
+	case LANDLOCK_UNKNOWN:
+	case LANDLOCK_OFF_AT_BOOT:
+	case LANDLOCK_FILTERED:
+		return 0;
+	}
+	return 0;
+}
+
 /* What the verdicts look at, in the words of the wire. */
 static void view_node(const struct report *report,
 		      struct node_capability capabilities[CAPABILITY_COUNT], char platform[32],
@@ -26,7 +41,7 @@ static void view_node(const struct report *report,
 	*ret = (struct node_view){
 		.backend = backend->present,
 		.backend_why = backend->present ? NULL : backend->why,
-		.backend_abi = LL_ABI_NEEDED,
+		.backend_abi = helping_abi(report->facts),
 		.platform = host->uts.machine[0] ? platform : NULL,
 		.os_version = host->os_version[0] ? host->os_version : NULL,
 		.kernel = host->uts.release,

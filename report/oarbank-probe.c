@@ -111,11 +111,6 @@ static int load_modules(const struct options *options, struct modules *ret)
 	return r;
 }
 
-static int write_line(const char *text)
-{
-	return fputs(text, stdout) < 0 || fputc('\n', stdout) < 0 ? -1 : 0;
-}
-
 /* NO_COLOR: no-color.org. */
 static bool wants_colour(void)
 {
@@ -126,48 +121,83 @@ static bool wants_colour(void)
 	       strcmp(term, "dumb") != 0;
 }
 
-/* Make the whole output first: a report is printed in full or not at all. */
-static int print(const struct options *options, const struct report *report)
+/* What the page or the explanation prints, to be freed; NULL without memory. */
+static char *compose_page(const struct options *options, const struct report *report)
 {
 	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	bool bad;
 
+	if (!out)
+		return NULL;
+	if (options->mode == MODE_EXPLAIN)
+		report_explain(report, (enum capability_id)options->explain, wants_colour(), out);
+	else
+		report_page(report, wants_colour(), out);
+	bad = ferror(out);
+	if (fclose(out) != 0 || bad) {
+		free(text);
+		return NULL;
+	}
+	return text;
+}
+
+static char *compose(const struct options *options, const struct report *report)
+{
 	switch (options->mode) {
-	case MODE_PAGE:
-		report_page(report, wants_colour(), stdout);
-		break;
-	case MODE_EXPLAIN:
-		report_explain(report, (enum capability_id)options->explain, wants_colour(),
-			       stdout);
-		break;
 	case MODE_JSON:
-		text = report_document(report);
-		break;
+		return report_document(report);
 	case MODE_SANDBOX:
-		text = report_sandbox_line(report);
-		break;
+		return report_sandbox_line(report);
+	case MODE_PAGE:
+	case MODE_EXPLAIN:
 	case MODE_HELP:
 	case MODE_VERSION:
 		break;
 	}
-	if ((options->mode == MODE_JSON || options->mode == MODE_SANDBOX) && !text)
-		return fail(EXIT_OURS, "make the report: ENOMEM");
-	if (text)
-		write_line(text);
-	free(text);
+	return compose_page(options, report);
+}
+
+static int write_all(const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = write(STDOUT_FILENO, text, len);
+
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		len -= (size_t)n;
+	}
 	return 0;
 }
 
-/* A report that did not reach its reader whole must not end well. */
+/* The whole output is made before its first byte is written; half of it must not end well. */
+static int print(const struct options *options, const struct report *report)
+{
+	char *text = compose(options, report);
+	struct fault why;
+	int r;
+
+	if (!text)
+		return fail(EXIT_OURS, "make the report: ENOMEM");
+	r = write_all(text, strlen(text));
+	if (r == 0 && (options->mode == MODE_JSON || options->mode == MODE_SANDBOX))
+		r = write_all("\n", 1);
+	free(text);
+	if (r == 0)
+		return 0;
+	fault_errno(&why, "write standard output", NULL, -r);
+	return fail(EXIT_OURS, why.text);
+}
+
+/* For what stdio wrote. */
 static int finish_output(void)
 {
-	char name[ERRNO_NAME_MAX];
-
-	errno = 0;
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return 0;
-	fprintf(stderr, "oarbank-probe: write standard output: %s\n",
-		errno_name(errno ? errno : EIO, name));
-	return EXIT_OURS;
+	return fflush(stdout) == 0 && !ferror(stdout) ? 0
+						      : fail(EXIT_OURS, "write standard output");
 }
 
 /* Name on stderr what made the exit code 1. */
@@ -210,8 +240,6 @@ static int run_report(const struct options *options, struct report *report)
 		return fail(EXIT_OURS, "decide on the modules: ENOMEM");
 	report->verdicts = verdicts;
 	code = print(options, report);
-	if (code == 0)
-		code = finish_output();
 	judged = judge(options, report);
 	free(verdicts);
 	return code ? code : judged;
@@ -257,7 +285,7 @@ static int run(const struct options *options)
 		return finish_output();
 	}
 	if (options->mode == MODE_VERSION) {
-		write_line("oarbank-probe " OARBANK_VERSION);
+		puts("oarbank-probe " OARBANK_VERSION);
 		return finish_output();
 	}
 	if (!options->root)

@@ -91,7 +91,8 @@ def main():
                 say(one_line, f"{name} is one line with one newline at its end")
                 text = pretty(text)
             else:
-                wide = [l for l in text.decode().splitlines() if len(l) > 80 and " " in l.strip()]
+                wide = [l for l in text.decode().splitlines()
+                        if len(l) > 80 and max(map(len, l.split())) < 50]
                 if name.endswith(".txt"):
                     say(not wide, f"{name} fits 80 columns", *wide[:3])
                     say(b"\033" not in text, f"{name} has no colour in a pipe")
