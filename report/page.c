@@ -95,10 +95,13 @@ static void put_capabilities(const struct layout *l, const struct capabilities *
 	layout_heading(l, "Capabilities (✓ enforced, ~ cooperative, ✗ unavailable)");
 	for (int i = 0; i < CAPABILITY_COUNT; i++) {
 		const struct capability *c = &all->of[i];
+		bool same = !all->backend.present && strcmp(c->why, all->backend.why) == 0;
 
 		layout_row(l, status_ink(c->status), status_mark(c->status),
-			   capability_rows[i].name, NAME_WIDTH, c->why);
-		remedy(l, c->remedy);
+			   capability_rows[i].name, NAME_WIDTH,
+			   same ? "no sandbox backend, see above" : c->why);
+		if (!same)
+			remedy(l, c->remedy);
 	}
 }
 
