@@ -1,4 +1,5 @@
 #include <stdlib.h>
+#include <string.h>
 
 #include "report/report.h"
 
@@ -42,10 +43,13 @@ static void view_node(const struct report *report,
 		.backend = backend->present,
 		.backend_why = backend->present ? NULL : backend->why,
 		.backend_abi = helping_abi(report->facts),
+		.abi = backend->abi,
 		.platform = host->uts.machine[0] ? platform : NULL,
 		.os_version = host->os_version[0] ? host->os_version : NULL,
-		.kernel = host->uts.release,
-		.glibc = host->libc_version[0] ? host->libc_version : NULL,
+		.kernel = host->uts.release[0] ? host->uts.release : NULL,
+		.glibc = strcmp(host->libc, "glibc") == 0 && host->libc_version[0]
+				 ? host->libc_version
+				 : NULL,
 		.capabilities = capabilities,
 		.capability_count = CAPABILITY_COUNT,
 	};
