@@ -153,9 +153,10 @@ static enum cgroup_delegation delegation_of(const struct cgroup_place *place, co
 {
 	if (place->mounted.answer == ANSWER_NO)
 		return DELEGATION_NONE;
+	if (place->mounted.answer == ANSWER_UNKNOWN || !f->own[0] || place->v2.dir_error < 0)
+		return DELEGATION_UNKNOWN;
 	if (!f->dir[0])
-		return place->mounted.answer == ANSWER_YES && f->own[0] ? DELEGATION_NONE
-									: DELEGATION_UNKNOWN;
+		return DELEGATION_NONE;
 	switch (may_write(f)) {
 	case ANSWER_NO:
 		return DELEGATION_NONE;
@@ -164,10 +165,19 @@ static enum cgroup_delegation delegation_of(const struct cgroup_place *place, co
 	case ANSWER_YES:
 		break;
 	}
-	if (f->delegate_xattr.answer == ANSWER_YES ||
-	    (ids && ids->uid != 0 && f->owned.answer == ANSWER_YES))
+	if (f->delegate_xattr.answer == ANSWER_YES)
 		return DELEGATION_DELEGATED;
-	return DELEGATION_WRITABLE;
+	if (ids && ids->uid == 0)
+		return DELEGATION_WRITABLE;
+	switch (f->owned.answer) {
+	case ANSWER_YES:
+		return DELEGATION_DELEGATED;
+	case ANSWER_NO:
+		return DELEGATION_WRITABLE;
+	case ANSWER_UNKNOWN:
+		break;
+	}
+	return DELEGATION_UNKNOWN;
 }
 
 /* ---- controllers ---- */
@@ -247,12 +257,15 @@ static void ask_controllers(const struct kernel *k, struct cgroup_facts *f)
 /* ---- all of it ---- */
 
 /* Every cgroup has cgroup.events, but for the machine's root cgroup. */
-static bool is_root(const struct kernel *k, const char *dir)
+static enum answer is_root(const struct kernel *k, const char *dir)
 {
 	char path[FACTS_PATH_MAX];
+	int r;
 
-	return path_join(path, sizeof(path), dir, "cgroup.events") &&
-	       k->access(k, path, F_OK) == -ENOENT;
+	if (!path_join(path, sizeof(path), dir, "cgroup.events"))
+		return ANSWER_UNKNOWN;
+	r = k->access(k, path, F_OK);
+	return r == 0 ? ANSWER_NO : r == -ENOENT ? ANSWER_YES : ANSWER_UNKNOWN;
 }
 
 static void ask_type(const struct kernel *k, struct cgroup_facts *f)
@@ -264,10 +277,10 @@ static void ask_type(const struct kernel *k, struct cgroup_facts *f)
 		f->type[0] = '\0';
 }
 
-static void look_into(const struct kernel *k, const struct cgroup_place *place, bool root,
+static void look_into(const struct kernel *k, const struct cgroup_place *place, enum answer root,
 		      const struct ids *ids, struct cgroup_facts *f)
 {
-	f->namespaced = !root && strcmp(f->dir, f->mount) == 0;
+	f->namespaced = root == ANSWER_NO && strcmp(f->dir, f->mount) == 0;
 	ask_type(k, f);
 	ask_writable(k, f->dir, W_OK | X_OK, &f->dir_writable);
 	ask_file_writable(k, f->dir, "cgroup.procs", &f->procs_writable);
@@ -304,7 +317,7 @@ void probe_cgroup(const struct kernel *k, struct cgroup_facts *ret)
 	struct cgroup_place place;
 	struct ids ids;
 	const struct ids *known = k->ids(k, &ids) == 0 ? &ids : NULL;
-	bool root;
+	enum answer root = ANSWER_UNKNOWN;
 
 	cgroup_find(k, &place);
 	ret->layout = place.layout;
@@ -315,9 +328,10 @@ void probe_cgroup(const struct kernel *k, struct cgroup_facts *ret)
 	for (unsigned c = 0; c < CONTROLLER_COUNT; c++)
 		ret->controllers[c].owned_by_v1 = place.v1_controllers & 1U << c;
 
-	root = ret->dir[0] && is_root(k, ret->dir);
-	if (ret->dir[0])
+	if (ret->dir[0]) {
+		root = is_root(k, ret->dir);
 		look_into(k, &place, root, known, ret);
+	}
 	ask_pressure(k, ret);
 	ret->delegation = delegation_of(&place, known, ret);
 	cgroup_say_missing(&place, root, known, ret);

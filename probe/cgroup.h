@@ -18,6 +18,7 @@ struct hierarchy {
 	char mount[FACTS_PATH_MAX]; /* "" not mounted */
 	char own[FACTS_PATH_MAX];   /* our cgroup, as /proc/self/cgroup names it; "" unknown */
 	char dir[FACTS_PATH_MAX];   /* its directory; "" when it is not visible */
+	int dir_error; /* -errno when it could not be found out whether it is, else 0 */
 	bool read_only;
 };
 
@@ -46,14 +47,14 @@ void cgroup_read_own(char *text, struct cgroup_place *ret);
 bool cgroup_directory(const char *point, const char *root, const char *own, char *buf, size_t size);
 
 /* Ask which files a cgroup made below ours would have: cgroup.kill, memory.max and the like.
- * `root`: ours is the machine's root cgroup. Needs f->dir and f->controllers.
+ * `root`: is ours the machine's root cgroup? Needs f->dir and f->controllers.
  */
-void cgroup_ask_files(const struct kernel *k, bool root, struct cgroup_facts *f);
+void cgroup_ask_files(const struct kernel *k, enum answer root, struct cgroup_facts *f);
 
 /* Say in f->missing what keeps a container leaf from being made, from all the other facts. `ids` is
  * NULL when they are unknown.
  */
-void cgroup_say_missing(const struct cgroup_place *place, bool root, const struct ids *ids,
+void cgroup_say_missing(const struct cgroup_place *place, enum answer root, const struct ids *ids,
 			struct cgroup_facts *f);
 
 #endif

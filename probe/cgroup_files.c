@@ -15,6 +15,7 @@
 struct sample {
 	char dir[FACTS_PATH_MAX]; /* "" there is none */
 	bool is_child; /* of ours, and so has a controller's files only if we enabled that */
+	bool unsure;   /* it may be the root cgroup, so that what it lacks says nothing */
 };
 
 /* The root cgroup has no such files itself, so one of its children is looked at. */
@@ -52,7 +53,7 @@ static void ask_file(const struct kernel *k, const struct sample *sample, const 
 	r = k->access(k, path, F_OK);
 	if (r == 0)
 		answer = ANSWER_YES;
-	else if (r == -ENOENT)
+	else if (r == -ENOENT && !sample->unsure)
 		answer = ANSWER_NO;
 	ask_name(call, sizeof(call), "access", path);
 	fact_call(ret, answer, call, r);
@@ -75,15 +76,18 @@ static void ask_controller_files(const struct kernel *k, const struct sample *sa
 		*ret = c->available;
 }
 
-void cgroup_ask_files(const struct kernel *k, bool root, struct cgroup_facts *f)
+void cgroup_ask_files(const struct kernel *k, enum answer root, struct cgroup_facts *f)
 {
 	static const char *const memory[] = { "memory.max", "memory.swap.max", "memory.oom.group",
 					      "memory.events", NULL };
 	static const char *const cpu[] = { "cpu.max", NULL };
 	static const char *const pids[] = { "pids.max", NULL };
-	struct sample sample = { .is_child = root };
+	struct sample sample = {
+		.is_child = root == ANSWER_YES,
+		.unsure = root == ANSWER_UNKNOWN,
+	};
 
-	if (root)
+	if (sample.is_child)
 		find_child(k, f->dir, &sample);
 	else
 		text_copy(sample.dir, sizeof(sample.dir), f->dir);

@@ -1,5 +1,6 @@
 #include "probe/cgroup.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "kabi/file.h"
@@ -95,11 +96,15 @@ bool cgroup_directory(const char *point, const char *root, const char *own, char
 	return !t.cut;
 }
 
-static bool is_directory(const struct kernel *k, const char *path)
+static void look_for_directory(const struct kernel *k, const char *path, struct hierarchy *h)
 {
 	struct node node;
+	int r = k->stat(k, path, &node);
 
-	return k->stat(k, path, &node) == 0 && node.type == NODE_DIR;
+	if (r == 0 && node.type == NODE_DIR)
+		text_copy(h->dir, sizeof(h->dir), path);
+	else if (r < 0 && r != -ENOENT && r != -ENOTDIR && r != -EACCES)
+		h->dir_error = r;
 }
 
 static void take_mount(const struct kernel *k, const struct mount *m, struct hierarchy *h)
@@ -112,8 +117,9 @@ static void take_mount(const struct kernel *k, const struct mount *m, struct hie
 	}
 	h->read_only = mount_option(m->options, "ro") || mount_option(m->super, "ro");
 	h->dir[0] = '\0';
-	if (cgroup_directory(m->point, m->root, h->own, dir, sizeof(dir)) && is_directory(k, dir))
-		text_copy(h->dir, sizeof(h->dir), dir);
+	h->dir_error = 0;
+	if (cgroup_directory(m->point, m->root, h->own, dir, sizeof(dir)))
+		look_for_directory(k, dir, h);
 }
 
 /* Ask the filesystem itself: another mount may lie on top of what mountinfo names. */

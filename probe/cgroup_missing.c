@@ -52,6 +52,9 @@ static void say_invisible(const struct cgroup_place *place, struct cgroup_facts 
 		    NULL);
 	} else if (place->deleted) {
 		say(f, "the cgroup of this process has been removed", NULL);
+	} else if (place->v2.dir_error < 0) {
+		fault_errno(&why, "stat", "its directory", -place->v2.dir_error);
+		say(f, "the cgroup of this process is unknown: ", why.text, NULL);
 	} else {
 		say(f,
 		    "the cgroup directory is not visible here (cgroup namespace or container "
@@ -99,14 +102,14 @@ static void say_unwritable(const struct cgroup_place *place, const struct ids *i
 		say(f, "cgroup.subtree_control is not writable by ", user, NULL);
 }
 
-static void say_controller(enum controller c, bool root, struct cgroup_facts *f)
+static void say_controller(enum controller c, enum answer root, struct cgroup_facts *f)
 {
 	const struct controller_facts *own = &f->controllers[c];
 	const char *name = controller_names[c];
 
 	if (own->owned_by_v1)
 		say(f, "v1 owns the ", name, " controller", NULL);
-	else if (own->available.answer == ANSWER_NO && root)
+	else if (own->available.answer == ANSWER_NO && root == ANSWER_YES)
 		say(f, "the ", name,
 		    " controller is not available: it is not in this kernel, or cgroup_disable= is "
 		    "on its boot line",
@@ -118,7 +121,7 @@ static void say_controller(enum controller c, bool root, struct cgroup_facts *f)
 		    NULL);
 }
 
-void cgroup_say_missing(const struct cgroup_place *place, bool root, const struct ids *ids,
+void cgroup_say_missing(const struct cgroup_place *place, enum answer root, const struct ids *ids,
 			struct cgroup_facts *f)
 {
 	/* What limits a container leaf: wire.md section 7. */

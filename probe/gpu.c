@@ -21,11 +21,36 @@ static enum answer can_open(const struct gpu_facts *f, const char *path)
 	return f->searched.answer == ANSWER_YES ? ANSWER_NO : ANSWER_UNKNOWN;
 }
 
+static bool is_taken(const struct gpu_facts *f, const char *path)
+{
+	for (uint32_t i = 0; i < f->gpu_count; i++)
+		if (strcmp(f->gpus[i].node, path) == 0)
+			return true;
+	return false;
+}
+
+/* Is there a /dev/nvidiaN of which nobody said whose it is? */
+static bool has_free_node(const struct gpu_facts *f)
+{
+	for (uint32_t i = 0; i < f->node_count; i++)
+		if (f->nodes[i].kind == GPU_NODE_NVIDIA && gpu_node_at(f, f->nodes[i].path) &&
+		    !is_taken(f, f->nodes[i].path))
+			return true;
+	return false;
+}
+
+static enum answer without_node(const struct gpu_facts *f, const struct gpu *g)
+{
+	if (f->searched.answer != ANSWER_YES)
+		return ANSWER_UNKNOWN;
+	return text_starts(g->driver, "nvidia") && has_free_node(f) ? ANSWER_UNKNOWN : ANSWER_NO;
+}
+
 /* CUDA opens the control node before any /dev/nvidiaN. */
 static enum answer usable(const struct gpu_facts *f, const struct gpu *g)
 {
 	if (!g->node[0])
-		return f->searched.answer == ANSWER_YES ? ANSWER_NO : ANSWER_UNKNOWN;
+		return without_node(f, g);
 	if (gpu_numbered(g->node, "/dev/nvidia"))
 		return worse(can_open(f, g->node), can_open(f, "/dev/nvidiactl"));
 	return can_open(f, g->node);

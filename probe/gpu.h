@@ -10,7 +10,7 @@
 /* Is `name` the prefix and then one to six digits, "renderD128"? */
 bool gpu_numbered(const char *name, const char *prefix);
 
-/* The node at `path` that is a device, or NULL. */
+/* The node at `path`, unless it is known to be none of a GPU's; or NULL. */
 const struct gpu_node *gpu_node_at(const struct gpu_facts *f, const char *path);
 
 /* Fill f->nodes, f->searched: what there is below /dev, and whether this user can open it. */

@@ -212,6 +212,7 @@ static void add_nvidia(const struct kernel *k, const char *address, const char *
 	text_add(&t, NVIDIA_DIR "/gpus/");
 	text_add(&t, address);
 	text_add(&t, "/information");
+	g->node[0] = '\0'; /* CUDA does not go through the render node */
 	if (!t.cut)
 		lines_read(k, path, '\n', read_information, g);
 	if (!gpu_node_at(f, g->node))

@@ -55,9 +55,13 @@ bool gpu_numbered(const char *name, const char *prefix)
 
 const struct gpu_node *gpu_node_at(const struct gpu_facts *f, const char *path)
 {
-	for (uint32_t i = 0; i < f->node_count; i++)
-		if (f->nodes[i].device && strcmp(f->nodes[i].path, path) == 0)
-			return &f->nodes[i];
+	for (uint32_t i = 0; i < f->node_count; i++) {
+		const struct gpu_node *n = &f->nodes[i];
+
+		if ((n->device || n->openable.answer == ANSWER_UNKNOWN) &&
+		    strcmp(n->path, path) == 0)
+			return n;
+	}
 	return NULL;
 }
 

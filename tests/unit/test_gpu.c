@@ -281,9 +281,13 @@ static void nvidia_without_its_control_node_is_no_use(void **state)
 	assert_int_equal(f.gpu_count, 2);
 	assert_string_equal(f.gpus[0].node, "/dev/nvidia0");
 	assert_int_equal(f.gpus[0].usable, ANSWER_NO);
-	/* a GPU of the machine that has no node here: a container was not given it */
+	/* no node has its number, but there is a node of which nobody said whose it is */
 	assert_string_equal(f.gpus[1].node, "");
-	assert_int_equal(f.gpus[1].usable, ANSWER_NO);
+	assert_int_equal(f.gpus[1].usable, ANSWER_UNKNOWN);
+	/* a GPU of the machine that has no node here: a container was not given it */
+	run(files, USER "list /dev = nvidiactl\n", &f);
+	assert_int_equal(f.gpu_count, 2);
+	assert_int_equal(f.gpus[0].usable, ANSWER_NO);
 }
 
 static void nvidia_without_its_proc_files_is_not_counted_twice(void **state)
