@@ -149,9 +149,9 @@ static int add_rule(scmp_filter_ctx ctx, const struct filter_arch *arch,
 	return r;
 }
 
-static int export(scmp_filter_ctx ctx, struct sc_insn insns[FILTER_INSNS_MAX])
+static int export(scmp_filter_ctx ctx, struct sc_insn insns[FILTER_REFERENCE_MAX])
 {
-	size_t size = FILTER_INSNS_MAX * sizeof(*insns);
+	size_t size = FILTER_REFERENCE_MAX * sizeof(*insns);
 	int fd = memfd_create("filter", MFD_CLOEXEC);
 	ssize_t got;
 	int r;
@@ -167,7 +167,7 @@ static int export(scmp_filter_ctx ctx, struct sc_insn insns[FILTER_INSNS_MAX])
 }
 
 static int compile(scmp_filter_ctx ctx, const struct filter_arch *arch, struct filter_choice choice,
-		   const char *only, struct sc_insn insns[FILTER_INSNS_MAX])
+		   const char *only, struct sc_insn insns[FILTER_REFERENCE_MAX])
 {
 	int r = 0;
 
@@ -186,7 +186,8 @@ static int compile(scmp_filter_ctx ctx, const struct filter_arch *arch, struct f
 }
 
 static int reference(const struct filter_arch *arch, struct filter_choice choice, const char *only,
-		     uint32_t otherwise, struct sc_insn insns[FILTER_INSNS_MAX], struct fault *why)
+		     uint32_t otherwise, struct sc_insn insns[FILTER_REFERENCE_MAX],
+		     struct fault *why)
 {
 	scmp_filter_ctx ctx = seccomp_init(otherwise);
 	int r = ctx ? compile(ctx, arch, choice, only, insns) : -ENOMEM;
@@ -214,13 +215,13 @@ bool filter_call_has_allow(struct filter_choice choice, const char *name, size_t
 }
 
 int filter_reference(const struct filter_arch *arch, struct filter_choice choice,
-		     struct sc_insn insns[FILTER_INSNS_MAX], struct fault *why)
+		     struct sc_insn insns[FILTER_REFERENCE_MAX], struct fault *why)
 {
 	return reference(arch, choice, NULL, SCMP_ACT_ALLOW, insns, why);
 }
 
 int filter_reference_call(const struct filter_arch *arch, struct filter_choice choice,
-			  const char *call, struct sc_insn insns[FILTER_INSNS_MAX],
+			  const char *call, struct sc_insn insns[FILTER_REFERENCE_MAX],
 			  struct fault *why)
 {
 	return reference(arch, choice, call, SCMP_ACT_ERRNO(EPERM), insns, why);

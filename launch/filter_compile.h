@@ -4,6 +4,8 @@
 
 #include "launch/filter_emit.h"
 
+#define FILTER_REFERENCE_MAX 1024
+
 /* A filter_number_fn: from libseccomp, and from our own list of calls newer than it. */
 int filter_number(const struct filter_arch *arch, const char *name, size_t len);
 
@@ -14,13 +16,13 @@ int filter_number(const struct filter_arch *arch, const char *name, size_t len);
  * Returns the length of the program in insns; or -errno with `why` set.
  */
 int filter_reference(const struct filter_arch *arch, struct filter_choice choice,
-		     struct sc_insn insns[FILTER_INSNS_MAX], struct fault *why);
+		     struct sc_insn insns[FILTER_REFERENCE_MAX], struct fault *why);
 
 /* A program of libseccomp's that allows exactly what the rules about one call that allow let
  * through, and answers EPERM to everything else. `call` is the name as in the rules.
  */
 int filter_reference_call(const struct filter_arch *arch, struct filter_choice choice,
-			  const char *call, struct sc_insn insns[FILTER_INSNS_MAX],
+			  const char *call, struct sc_insn insns[FILTER_REFERENCE_MAX],
 			  struct fault *why);
 
 /* Is there a rule for this choice that allows some calls of this name? */

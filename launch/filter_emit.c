@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "kabi/text.h"
+
 /* ---- what each number leads to
  * ---------------------------------------------------------------------- */
 
@@ -57,6 +59,7 @@ static int add_rule(const struct filter_arch *arch, const struct filter_rule *ru
 		    filter_number_fn number, struct leaf leaves[NUMBERS], struct fault *why)
 {
 	const char *cursor = rule->calls, *name;
+	char text[32];
 	size_t len;
 
 	while ((name = filter_next_call(&cursor, &len))) {
@@ -65,7 +68,10 @@ static int add_rule(const struct filter_arch *arch, const struct filter_rule *ru
 		/* x86-64 has every call that any architecture here has. */
 		if (number(&filter_arches[0], name, len) < 0 || nr >= NUMBERS ||
 		    (nr >= 0 && leaves[nr].count == RULES_MAX)) {
-			fault_join(why, "no such call, or too many rules for it: ", name, NULL);
+			struct text t = TEXT_BUF(text);
+
+			text_add_bytes(&t, name, len);
+			fault_join(why, "no such call, or too many rules for it: ", text, NULL);
 			return -ENOENT;
 		}
 		if (nr >= 0 && !is_closed(&leaves[nr]))
@@ -183,16 +189,10 @@ static void make_plan(const struct layout *layout, struct plan *plan)
 
 #define LD_WORD 0x20 /* BPF_LD | BPF_W | BPF_ABS */
 #define AND 0x54     /* BPF_ALU | BPF_AND | BPF_K */
-#define JA 0x05
 #define JEQ 0x15
 #define JGE 0x35
 #define JSET 0x45
 #define RET 0x06
-
-/* A conditional jump skips at most 255 instructions. One is to spare, because bringing the second
- * target near moves the first.
- */
-#define REACH 254
 
 /* A place in the program: how many instructions follow it, itself included. So it stays the same
  * while more are put before it. 0 is no place.
@@ -221,15 +221,10 @@ static place put(struct emitter *e, uint16_t code, uint8_t jt, uint8_t jf, uint3
 	return e->used;
 }
 
-static bool is_near(const struct emitter *e, place at)
-{
-	return e->used - at < REACH || e->used > FILTER_INSNS_MAX;
-}
-
-/* A place that the next instruction can jump to and that answers `action`. */
+/* A place that answers `action`. */
 static place answer(struct emitter *e, uint32_t action)
 {
-	for (place at = e->used; at > 0 && at <= FILTER_INSNS_MAX && is_near(e, at); at--) {
+	for (place at = e->used < FILTER_INSNS_MAX ? e->used : FILTER_INSNS_MAX; at > 0; at--) {
 		const struct sc_insn *insn = insn_at(e, at);
 
 		if (insn->code == RET && insn->k == action)
@@ -238,20 +233,9 @@ static place answer(struct emitter *e, uint32_t action)
 	return put(e, RET, 0, 0, action);
 }
 
-/* A place that the next instruction can jump to and that leads to `to`. */
-static place near(struct emitter *e, place to)
-{
-	if (is_near(e, to))
-		return to;
-	if (insn_at(e, to)->code == RET)
-		return answer(e, insn_at(e, to)->k);
-	return put(e, JA, 0, 0, (uint32_t)(e->used - to));
-}
-
+/* No program is longer than FILTER_INSNS_MAX, so a byte holds how many instructions are skipped. */
 static place jump(struct emitter *e, uint16_t code, uint32_t k, place yes, place no)
 {
-	yes = near(e, yes);
-	no = near(e, no);
 	return put(e, code, (uint8_t)(e->used - yes), (uint8_t)(e->used - no), k);
 }
 
@@ -295,8 +279,8 @@ static place put_load(struct emitter *e, const struct filter_test *test)
 		   (uint32_t)(offsetof(struct sc_data, args) + test->arg * sizeof(uint64_t)));
 }
 
-/* `rule`, which leads to `next` when it does not fit. `before` is the rule that leads here, or
- * NULL. */
+/* `rule`, which leads to `next` when it does not fit. `before`, if any, is the rule that leads
+ * here. */
 static struct entry put_rule(struct emitter *e, const struct filter_rule *rule,
 			     const struct entry *next, const struct filter_rule *before)
 {
@@ -339,7 +323,7 @@ static place put_leaf(struct emitter *e, size_t id)
 		return answer(e, leaf->action);
 	if (!e->leaf_at[id])
 		e->leaf_at[id] = put_rules(e, leaf);
-	return near(e, e->leaf_at[id]);
+	return e->leaf_at[id];
 }
 
 static place put_tree(struct emitter *e, size_t from, size_t to)

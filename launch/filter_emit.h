@@ -5,8 +5,8 @@
 #include "kabi/fault.h"
 #include "launch/filter_rules.h"
 
-/* seccomp's own limit, BPF_MAXINSNS, is 4096; ours are far below. */
-#define FILTER_INSNS_MAX 1024
+/* Ours are about 200 long. Up to here every jump fits the byte it has. */
+#define FILTER_INSNS_MAX 256
 
 /* The number of the call `name` (len bytes) on the architecture, or -1 if it has no such call. */
 typedef int (*filter_number_fn)(const struct filter_arch *arch, const char *name, size_t len);

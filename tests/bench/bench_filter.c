@@ -156,7 +156,7 @@ static void compare_calls(const char *name, double (*measure)(const struct sc_pr
 int main(void)
 {
 	static const unsigned choices[] = { 0, 6 };
-	static struct sc_insn insns[FILTER_INSNS_MAX];
+	static struct sc_insn insns[FILTER_REFERENCE_MAX];
 	const struct filter_arch *arch = filter_arches;
 	struct fault why = { 0 };
 
