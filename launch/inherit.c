@@ -6,9 +6,12 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 
+#include "kabi/file.h"
 #include "kabi/text.h"
 
 #define SIGNAL_MAX 64 /* _NSIG of the supported architectures */
+#define STATUS_FILE "/proc/self/status"
+#define STATUS_MAX 4096
 #define OOM_FILE "/proc/self/oom_score_adj"
 #define CAP_SETPCAP_BIT 8
 #define CAP_LAST_KNOWN 40 /* CAP_CHECKPOINT_RESTORE, older than Landlock */
@@ -28,6 +31,26 @@ static int signal_fault(int r, struct fault *why)
 	return r < 0 ? fault_errno(why, "set a signal's disposition", NULL, -r) : 0;
 }
 
+/* The ignored signals, bit number - 1: no other disposition survives an exec. One file tells them
+ * all; where it cannot be read every signal is taken for ignored.
+ */
+static uint64_t ignored_signals(const struct kernel *k)
+{
+	static const char key[] = "SigIgn:\t";
+	char buf[STATUS_MAX];
+	char *cursor = buf;
+	const char *line;
+	uint64_t mask;
+
+	if (file_read(k, STATUS_FILE, buf, sizeof(buf)) < 0)
+		return UINT64_MAX;
+	while ((line = text_line(&cursor)))
+		if (text_starts(line, key) &&
+		    text_uint(line + sizeof(key) - 1, 16, UINT64_MAX, &mask) == 0)
+			return mask;
+	return UINT64_MAX;
+}
+
 static bool is_left_alone(int number)
 {
 	return number == SIGKILL || number == SIGSTOP || number == SIGUSR1 || number == SIGPIPE;
@@ -35,10 +58,11 @@ static bool is_left_alone(int number)
 
 int inherit_signals(const struct kernel *k, struct fault *why)
 {
+	uint64_t ignored = ignored_signals(k);
 	int r;
 
 	for (int number = 1; number <= SIGNAL_MAX; number++) {
-		if (is_left_alone(number))
+		if (is_left_alone(number) || !(ignored & 1ULL << (number - 1)))
 			continue;
 		r = k->signal_default(k, number);
 		if (r < 0)

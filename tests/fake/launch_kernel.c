@@ -12,6 +12,7 @@
 #include "kabi/text.h"
 
 #define CAPABILITY_COUNT 41
+#define STATUS_FILE "/proc/self/status"
 #define OOM_FILE "/proc/self/oom_score_adj"
 
 static struct fake_process *self(const struct kernel *k)
@@ -140,11 +141,11 @@ static int fake_open(const struct kernel *k, const char *path, int flags)
 	(void)flags;
 	if (r < 0)
 		return r;
-	if (strcmp(path, OOM_FILE) == 0) {
-		const struct fake_file oom = { path, NODE_FILE, p->oom_score, 0, 0 };
-
-		return p->oom_score ? open_at(p, path, &oom) : -ENOENT;
-	}
+	if (strcmp(path, OOM_FILE) == 0 && p->oom_score)
+		return open_at(p, path, &(struct fake_file){ path, NODE_FILE, p->oom_score, 0, 0 });
+	if (strcmp(path, STATUS_FILE) == 0 && p->proc_status)
+		return open_at(p, path,
+			       &(struct fake_file){ path, NODE_FILE, p->proc_status, 0, 0 });
 	text_copy(real, sizeof(real), path);
 	do
 		r = follow_one(p, real, true);

@@ -45,8 +45,9 @@ struct fake_process {
 	const struct fake_file *files;
 	int abi; /* or -errno */
 	bool hard_core_limit_is_0;
-	const char *oom_score; /* NULL: no /proc */
-	uint64_t effective;    /* capabilities; the permitted set is the same */
+	const char *oom_score;	 /* NULL: no /proc */
+	const char *proc_status; /* the same */
+	uint64_t effective;	 /* capabilities; the permitted set is the same */
 	uint64_t bounding;
 	unsigned fail_call; /* the number of the call that fails, from 1; 0: none */
 	int fail_error;

@@ -267,6 +267,40 @@ static void dispositions_are_reset_but_for_sigusr1(void **state)
 	assert_int_equal(p.ignored, 1ULL << (SIGUSR1 - 1) | 1ULL << (SIGPIPE - 1));
 }
 
+static void ignored_signals_are_told_by_proc(void **state)
+{
+	static const struct {
+		const char *status;
+		unsigned calls; /* of signal_default */
+	} rows[] = {
+		{ "SigIgn:\t0000000000000000\n", 0 },
+		/* SIGHUP, SIGUSR1, SIGPIPE and the last real-time signal */
+		{ "SigQ:\t1/2\nSigBlk:\tffffffffffffffff\nSigIgn:\t8000000000001201\nSigCgt:\t0\n",
+		  2 },
+		/* What cannot be read is taken for all of them. */
+		{ NULL, 60 },
+		{ "", 60 },
+		{ "SigIgn:\t\n", 60 },
+		{ "SigIgn:\t00000000000000000\x01\n", 60 },
+		{ "SigIgn:\t10000000000000000\n", 60 },
+		{ "sigign:\t0\n", 60 },
+	};
+	struct fault why;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		unsigned calls = 0;
+
+		fake_process(&p, NULL, 7);
+		p.proc_status = rows[i].status;
+		assert_int_equal(inherit_signals(&p.kernel, &why), 0);
+		for (unsigned n = 0; n < p.call_count; n++)
+			calls += text_starts(p.calls[n], "signal_default");
+		assert_int_equal(calls, rows[i].calls);
+		assert_true(p.mask_empty);
+	}
+}
+
 static void the_oom_score_is_raised_and_never_lowered(void **state)
 {
 	static const struct {
@@ -427,6 +461,7 @@ int main(void)
 		cmocka_unit_test(standard_descriptors_are_no_devices),
 		cmocka_unit_test(too_many_kept_descriptors_are_refused),
 		cmocka_unit_test(dispositions_are_reset_but_for_sigusr1),
+		cmocka_unit_test(ignored_signals_are_told_by_proc),
 		cmocka_unit_test(the_oom_score_is_raised_and_never_lowered),
 		cmocka_unit_test(a_hard_core_limit_of_0_is_accepted),
 		cmocka_unit_test(every_capability_is_dropped),
