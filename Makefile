@@ -9,9 +9,24 @@ B := build
 
 .DELETE_ON_ERROR:
 .SECONDARY:
-.PHONY: all report check check-live lint format fuzz bench install uninstall clean help deps-build deps-check
+.PHONY: all report check check-live lint format fuzz bench install uninstall clean help
 
-all: deps-build $(B)/oarbank-probe $(B)/oarbank-sandbox $(B)/oarbank-plan ## build the programs
+all: $(B)/oarbank-probe $(B)/oarbank-sandbox $(B)/oarbank-plan ## build the programs
+
+# ---- what it is built with -------------------------------------------------------------------------
+
+# Packages come first: make runs these rules, then reads itself again and finds what was installed.
+CHECK_GOALS := check check-live lint format fuzz bench
+ifneq ($(filter $(CHECK_GOALS),$(MAKECMDGOALS)),)
+include $(B)/deps-check.mk
+else ifneq ($(filter-out clean help uninstall,$(or $(MAKECMDGOALS),all)),)
+include $(B)/deps-build.mk
+endif
+
+$(B)/deps-%.mk: .ci/deps
+	@mkdir -p $(@D)
+	@.ci/deps $*
+	@touch $@
 
 # ---- what is built from what ---------------------------------------------------------------------
 
@@ -73,11 +88,6 @@ $(B)/dev/oarbank-probe: $(B)/dev/report/oarbank-probe.c.o $(ARCHIVES_dev)
 include launch/build.mk
 
 # ---- using it --------------------------------------------------------------------------------------
-
-deps-build:
-	@.ci/deps build
-deps-check:
-	@.ci/deps check
 
 report: all ## build, then print what this node can enforce
 	@$(B)/oarbank-probe

@@ -23,10 +23,10 @@ $(B)/dev/tests/unit/test_filter_compile: $(call COMPILER_OBJECTS,dev)
 $(REPLAY): $(B)/dev/tests/fuzz/replay_%: $(B)/dev/tests/fuzz/fuzz_%.c.o $(B)/dev/tests/fuzz/replay.c.o $(B)/dev/tests/fake.a $(ARCHIVES_dev)
 	$(CC) $(LINK_dev) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
 
-check: deps-check all $(B)/dev/oarbank-probe $(UNIT) $(REPLAY) $(LIVE) ## run every test
+check: all $(B)/dev/oarbank-probe $(UNIT) $(REPLAY) $(LIVE) ## run every test
 	@tests/run --build $(B) $(UNIT) $(REPLAY) $(LIVE) $(SCRIPTS)
 
-check-live: deps-check all $(B)/dev/oarbank-probe $(LIVE) ## run the tests that ask this kernel
+check-live: all $(B)/dev/oarbank-probe $(LIVE) ## run the tests that ask this kernel
 	@tests/run --build $(B) $(LIVE)
 
 # ---- fuzzing: FUZZ_SECONDS each; new inputs stay in build/fuzz/corpus ---------------------------------
@@ -44,7 +44,7 @@ $(B)/fuzz/%.cpp.o: %.cpp
 $(B)/fuzz/fuzz_%: $(B)/fuzz/tests/fuzz/fuzz_%.c.o $(FUZZ_SOURCES:%=$(B)/fuzz/%.o)
 	clang++ -fsanitize=fuzzer,address,undefined -o $@ $^ $(PROBE_LIBS) -Wl,--as-needed -lseccomp
 
-fuzz: deps-check $(FUZZ:%=$(B)/fuzz/fuzz_%) ## fuzz every parser for FUZZ_SECONDS each
+fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%) ## fuzz every parser for FUZZ_SECONDS each
 	@for f in $(FUZZ); do \
 		mkdir -p $(B)/fuzz/corpus/$$f; \
 		echo "fuzz $$f: $(FUZZ_SECONDS) s"; \
@@ -56,7 +56,7 @@ fuzz: deps-check $(FUZZ:%=$(B)/fuzz/fuzz_%) ## fuzz every parser for FUZZ_SECOND
 
 C_FILES := $(wildcard $(LAYERS:=/*.[ch]) tests/*/*.[ch] vm-tests/*.[ch])
 
-lint: deps-check all ## layers, headers, warnings of two compilers, cppcheck, format
+lint: all ## layers, headers, warnings of two compilers, cppcheck, format
 	@tests/lint/layers $(B) "$(CC)"
 	@tests/lint/headers $(CC)
 	@tests/lint/compilers
@@ -65,7 +65,7 @@ lint: deps-check all ## layers, headers, warnings of two compilers, cppcheck, fo
 	@clang-format --dry-run -Werror $(C_FILES)
 	@echo "lint: clean"
 
-format: deps-check ## lay the source out as clang-format decides
+format: ## lay the source out as clang-format decides
 	@clang-format -i $(C_FILES)
 
 # ---- benchmarks: ratios to a peer in the same run, never absolute figures ----------------------------
@@ -78,5 +78,5 @@ $(B)/bench/%: $(B)/rel/tests/bench/%.c.o $(ARCHIVES_rel)
 $(B)/bench/bench_filter: $(call COMPILER_OBJECTS,rel)
 $(B)/bench/bench_filter: BENCH_LIBS = -lseccomp
 
-bench: deps-check all $(BENCH) ## measure, as ratios to a peer in the same run
+bench: all $(BENCH) ## measure, as ratios to a peer in the same run
 	@tests/bench/run $(B)
