@@ -128,12 +128,39 @@ static int rule_number(const struct filter_arch *arch, const char *name, size_t 
 	return seccomp_syscall_resolve_name(text);
 }
 
+static bool names_call(const struct filter_rule *rule, const char *name, size_t len)
+{
+	const char *cursor = rule->calls, *call;
+	size_t n;
+
+	while ((call = filter_next_call(&cursor, &n))) {
+		if (n == len && memcmp(call, name, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool filter_call_has_exceptions(struct filter_choice choice, const char *name, size_t len)
+{
+	bool allows = false;
+
+	for (size_t i = 0; i < filter_rule_count; i++) {
+		if (!names_call(&filter_rules[i], name, len))
+			continue;
+		if (filter_rule_error(&filter_rules[i], choice) == 0)
+			allows = true;
+		else if (allows)
+			return true;
+	}
+	return false;
+}
+
 /* Add the rule for one call, or for all it names when `only` is NULL. */
 static int add_rule(scmp_filter_ctx ctx, const struct filter_arch *arch,
 		    struct filter_choice choice, const struct filter_rule *rule, const char *only)
 {
 	const char *cursor = rule->calls, *name;
-	uint32_t action = rule->error ? SCMP_ACT_ERRNO(rule->error) : SCMP_ACT_ALLOW;
+	uint16_t error = filter_rule_error(rule, choice);
 	size_t len;
 	int r = 0;
 
@@ -142,9 +169,10 @@ static int add_rule(scmp_filter_ctx ctx, const struct filter_arch *arch,
 
 		if (number < 0)
 			continue;
-		if (only ? len == strlen(only) && memcmp(only, name, len) == 0 && !rule->error
-			 : !filter_call_has_allow(choice, name, len))
-			r = add_products(ctx, action, number, rule);
+		if (only && len == strlen(only) && memcmp(only, name, len) == 0 && !error)
+			r = add_products(ctx, SCMP_ACT_ALLOW, number, rule);
+		else if (!only && error && !filter_call_has_exceptions(choice, name, len))
+			r = add_products(ctx, SCMP_ACT_ERRNO(error), number, rule);
 	}
 	return r;
 }
@@ -178,10 +206,8 @@ static int compile(scmp_filter_ctx ctx, const struct filter_arch *arch, struct f
 	}
 	r = r < 0 ? r : seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	r = r < 0 ? r : seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-	for (size_t i = 0; i < filter_rule_count && r == 0; i++) {
-		if (filter_rule_applies(&filter_rules[i], choice))
-			r = add_rule(ctx, arch, choice, &filter_rules[i], only);
-	}
+	for (size_t i = 0; i < filter_rule_count && r == 0; i++)
+		r = add_rule(ctx, arch, choice, &filter_rules[i], only);
 	return r < 0 ? r : export(ctx, insns);
 }
 
@@ -195,23 +221,6 @@ static int reference(const struct filter_arch *arch, struct filter_choice choice
 	if (ctx)
 		seccomp_release(ctx);
 	return r < 0 ? fault_errno(why, "libseccomp", arch->name, -r) : r;
-}
-
-bool filter_call_has_allow(struct filter_choice choice, const char *name, size_t len)
-{
-	for (size_t i = 0; i < filter_rule_count; i++) {
-		const struct filter_rule *rule = &filter_rules[i];
-		const char *cursor = rule->calls, *call;
-		size_t n;
-
-		if (rule->error || !filter_rule_applies(rule, choice))
-			continue;
-		while ((call = filter_next_call(&cursor, &n))) {
-			if (n == len && memcmp(call, name, len) == 0)
-				return true;
-		}
-	}
-	return false;
 }
 
 int filter_reference(const struct filter_arch *arch, struct filter_choice choice,

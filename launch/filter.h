@@ -28,14 +28,10 @@ struct filter_choice {
 unsigned filter_index(struct filter_choice choice);
 struct filter_choice filter_choice_at(unsigned index);
 
-/* The program for `choice` on the architecture this was compiled for. Never NULL, never freed. */
-const struct sc_program *filter_program(struct filter_choice choice);
-
-/* The compiled programs of every architecture, by filter_index(): for filter_program() and tests.
+/* The program for `choice` on the architecture this was compiled for. Never NULL; it stays as it is
+ * until the next call.
  */
-extern const struct sc_program filter_x86_64[FILTER_CHOICES];
-extern const struct sc_program filter_aarch64[FILTER_CHOICES];
-extern const struct sc_program filter_riscv64[FILTER_CHOICES];
+const struct sc_program *filter_program(struct filter_choice choice);
 
 /* Tell the filter for `choice` in pseudo-code, one call of `line` a line, without a newline:
  * `connect -> EPERM: why`. The first line that fits a call decides; what no line names is allowed.

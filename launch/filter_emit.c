@@ -33,9 +33,9 @@ struct layout {
 	size_t branch_count;
 };
 
-static uint32_t action_of(const struct filter_rule *rule)
+static uint32_t action_of(uint16_t error)
 {
-	return rule->error ? SC_RET_ERRNO | rule->error : SC_RET_ALLOW;
+	return error ? SC_RET_ERRNO | error : SC_RET_ALLOW;
 }
 
 static bool has_tests(const struct filter_rule *rule)
@@ -95,23 +95,21 @@ static int add_branch(struct layout *layout, uint32_t first, const struct leaf *
 	return 0;
 }
 
-static int lay_out(const struct filter_arch *arch, struct filter_choice choice,
-		   filter_number_fn number, struct layout *layout, struct fault *why)
+static int lay_out(const struct filter_arch *arch, filter_number_fn number, struct layout *layout,
+		   struct fault *why)
 {
 	const struct leaf unknown = { .action = SC_RET_ERRNO | ENOSYS };
 	struct leaf leaves[NUMBERS] = { 0 };
 	int r = 0;
 
-	for (size_t i = 0; i < filter_rule_count && r == 0; i++) {
-		if (filter_rule_applies(&filter_rules[i], choice))
-			r = add_rule(arch, &filter_rules[i], number, leaves, why);
-	}
+	for (size_t i = 0; i < filter_rule_count && r == 0; i++)
+		r = add_rule(arch, &filter_rules[i], number, leaves, why);
 	for (uint32_t nr = 0; nr < NUMBERS && r == 0; nr++) {
 		struct leaf leaf = leaves[nr];
 
 		leaf.action = SC_RET_ALLOW;
-		if (leaf.count == 1 && !has_tests(leaf.rules[0]))
-			leaf = (struct leaf){ .action = action_of(leaf.rules[0]) };
+		if (leaf.count == 1 && !has_tests(leaf.rules[0]) && !leaf.rules[0]->grants)
+			leaf = (struct leaf){ .action = action_of(leaf.rules[0]->error) };
 		r = add_branch(layout, nr, filter_number_known(arch, nr) ? &leaf : &unknown);
 	}
 	return r < 0 ? r : add_branch(layout, NUMBERS, &unknown);
@@ -203,6 +201,9 @@ struct emitter {
 	struct sc_insn insns[FILTER_INSNS_MAX]; /* filled from the end */
 	place used;
 	place leaf_at[LEAVES_MAX]; /* 0: not written yet */
+	place slot_at[FILTER_SLOTS_MAX];
+	const struct filter_rule *slot_rule[FILTER_SLOTS_MAX];
+	size_t slot_count;
 	struct layout layout;
 	struct plan plan;
 };
@@ -221,16 +222,41 @@ static place put(struct emitter *e, uint16_t code, uint8_t jt, uint8_t jf, uint3
 	return e->used;
 }
 
-/* A place that answers `action`. */
+static bool is_slot(const struct emitter *e, place at)
+{
+	for (size_t i = 0; i < e->slot_count && i < FILTER_SLOTS_MAX; i++) {
+		if (e->slot_at[i] == at)
+			return true;
+	}
+	return false;
+}
+
+/* A place that answers `action`, whatever is granted. */
 static place answer(struct emitter *e, uint32_t action)
 {
 	for (place at = e->used < FILTER_INSNS_MAX ? e->used : FILTER_INSNS_MAX; at > 0; at--) {
 		const struct sc_insn *insn = insn_at(e, at);
 
-		if (insn->code == RET && insn->k == action)
+		if (insn->code == RET && insn->k == action && !is_slot(e, at))
 			return at;
 	}
 	return put(e, RET, 0, 0, action);
+}
+
+/* A place that answers what the rule says. */
+static place answer_rule(struct emitter *e, const struct filter_rule *rule)
+{
+	place at;
+
+	if (!rule->grants)
+		return answer(e, action_of(rule->error));
+	at = put(e, RET, 0, 0, action_of(rule->error));
+	if (e->slot_count < FILTER_SLOTS_MAX) {
+		e->slot_at[e->slot_count] = at;
+		e->slot_rule[e->slot_count] = rule;
+	}
+	e->slot_count++;
+	return at;
 }
 
 /* No program is longer than FILTER_INSNS_MAX, so a byte holds how many instructions are skipped. */
@@ -284,7 +310,7 @@ static place put_load(struct emitter *e, const struct filter_test *test)
 static struct entry put_rule(struct emitter *e, const struct filter_rule *rule,
 			     const struct entry *next, const struct filter_rule *before)
 {
-	struct entry entry = { .start = answer(e, action_of(rule)) };
+	struct entry entry = { .start = answer_rule(e, rule) };
 
 	for (size_t t = FILTER_TESTS_MAX; t-- > 0;) {
 		const struct filter_test *test = &rule->tests[t];
@@ -345,25 +371,40 @@ static place put_tree(struct emitter *e, size_t from, size_t to)
 	return jump(e, JGE, b[middle].first, right, left);
 }
 
-int filter_emit(const struct filter_arch *arch, struct filter_choice choice,
-		filter_number_fn number, struct sc_insn insns[FILTER_INSNS_MAX], struct fault *why)
+static void put_program(struct emitter *e, const struct filter_arch *arch)
+{
+	place tree, foreign;
+
+	put_tree(e, 0, e->layout.branch_count - 1);
+	tree = put(e, LD_WORD, 0, 0, offsetof(struct sc_data, nr));
+	foreign = answer(e, SC_RET_KILL_PROCESS);
+	jump(e, JEQ, arch->token, tree, foreign);
+	put(e, LD_WORD, 0, 0, offsetof(struct sc_data, arch));
+}
+
+int filter_emit(const struct filter_arch *arch, filter_number_fn number,
+		struct filter_compiled *ret, struct fault *why)
 {
 	struct emitter e = { .used = 0 };
-	place tree, foreign;
-	int r = lay_out(arch, choice, number, &e.layout, why);
+	int r = lay_out(arch, number, &e.layout, why);
 
 	if (r < 0)
 		return r;
 	make_plan(&e.layout, &e.plan);
-	put_tree(&e, 0, e.layout.branch_count - 1);
-	tree = put(&e, LD_WORD, 0, 0, offsetof(struct sc_data, nr));
-	foreign = answer(&e, SC_RET_KILL_PROCESS);
-	jump(&e, JEQ, arch->token, tree, foreign);
-	put(&e, LD_WORD, 0, 0, offsetof(struct sc_data, arch));
-	if (e.used > FILTER_INSNS_MAX) {
+	put_program(&e, arch);
+	if (e.used > FILTER_INSNS_MAX || e.slot_count > FILTER_SLOTS_MAX) {
 		fault_join(why, "the program is too long", NULL);
 		return -E2BIG;
 	}
-	memcpy(insns, insn_at(&e, e.used), e.used * sizeof(*insns));
-	return (int)e.used;
+	memcpy(ret->insns, insn_at(&e, e.used), e.used * sizeof(*ret->insns));
+	for (size_t i = 0; i < e.slot_count; i++) {
+		ret->slots[i] = (struct filter_slot){
+			.at = (uint16_t)(e.used - e.slot_at[i]),
+			.grants = e.slot_rule[i]->grants,
+			.granted = action_of(e.slot_rule[i]->granted),
+		};
+	}
+	ret->base = (struct filter_base){ ret->insns, ret->slots, (uint16_t)e.used,
+					  (uint16_t)e.slot_count };
+	return 0;
 }

@@ -38,8 +38,9 @@ static void add_test(struct text *t, const struct filter_test *test)
 	}
 }
 
-static void add_rule(struct text *t, const struct filter_rule *rule)
+static void add_rule(struct text *t, const struct filter_rule *rule, struct filter_choice choice)
 {
+	uint16_t error = filter_rule_error(rule, choice);
 	char name[ERRNO_NAME_MAX];
 
 	text_add(t, rule->calls);
@@ -48,7 +49,9 @@ static void add_rule(struct text *t, const struct filter_rule *rule)
 		add_test(t, &rule->tests[i]);
 	}
 	text_add(t, " -> ");
-	text_add(t, rule->error ? errno_name(rule->error, name) : "allow");
+	text_add(t, error ? errno_name(error, name) : "allow");
+	if (rule->grants)
+		text_add(t, rule->grants & filter_index(choice) ? " (granted)" : " (not granted)");
 	text_add(t, ": ");
 	text_add(t, rule->why);
 }
@@ -90,10 +93,8 @@ void filter_print(struct filter_choice choice, void (*line)(void *arg, const cha
 	line(arg, buf);
 
 	for (size_t i = 0; i < filter_rule_count; i++) {
-		if (!filter_rule_applies(&filter_rules[i], choice))
-			continue;
 		t = TEXT_BUF(buf);
-		add_rule(&t, &filter_rules[i]);
+		add_rule(&t, &filter_rules[i], choice);
 		line(arg, buf);
 	}
 	line(arg, "anything else -> allow");

@@ -110,34 +110,39 @@ const struct filter_rule filter_rules[] = {
 	{
 		.calls = "socket",
 		.tests = { IS(0, "family", unix_family), IS_IN(1, "type", TYPE_BITS, stream) },
-		.broker = FILTER_WITH,
+		.grants = FILTER_GRANT_BROKER,
+		.error = EPERM,
+		.granted = 0,
 		.why = "the broker's endpoint is a unix stream",
 	},
 	{
 		.calls = "socket",
 		.tests = { IS(0, "family", inet_families), IS_IN(1, "type", TYPE_BITS, stream),
 			   IS(2, "protocol", tcp_protocols) },
-		.net = FILTER_WITH,
+		.grants = FILTER_GRANT_NET,
+		.error = EPERM,
+		.granted = 0,
 		.why = "TCP, which Landlock holds to the proxy's port",
 	},
 	{
 		.calls = "socket",
 		.tests = { IS(0, "family", inet_families), IS_IN(1, "type", TYPE_BITS, stream) },
-		.net = FILTER_WITH,
-		.error = EPROTONOSUPPORT,
+		.grants = FILTER_GRANT_NET,
+		.error = EPERM,
+		.granted = EPROTONOSUPPORT,
 		.why = "Landlock's TCP rules do not see MPTCP, SCTP or SMC; programs fall back to TCP",
 	},
 	{
 		.calls = "socket",
 		.error = EPERM,
-		.why = "no other family or type is granted",
+		.why = "no other family or type is ever granted",
 	},
 	{
 		.calls = "connect",
-		.net = FILTER_WITHOUT,
-		.broker = FILTER_WITHOUT,
+		.grants = FILTER_GRANT_NET | FILTER_GRANT_BROKER,
 		.error = EPERM,
-		.why = "there is nothing it may reach",
+		.granted = 0,
+		.why = "to the proxy or the broker",
 	},
 	{
 		.calls = "bind listen",
@@ -287,8 +292,9 @@ const struct filter_rule filter_rules[] = {
 	{
 		.calls = "memfd_create",
 		.tests = { IS_IN(1, "flags", MFD_NOEXEC_SEAL, seal) },
-		.exec_rw = FILTER_WITHOUT,
+		.grants = FILTER_GRANT_EXEC_RW,
 		.error = EACCES,
+		.granted = 0,
 		.why = "without MFD_NOEXEC_SEAL what is written there can be executed",
 	},
 	{
@@ -389,23 +395,9 @@ const struct filter_arch filter_arches[FILTER_ARCHES] = {
 /* ---- reading them
  * --------------------------------------------------------------------------------- */
 
-static bool fits(enum filter_when when, bool granted)
+uint16_t filter_rule_error(const struct filter_rule *rule, struct filter_choice choice)
 {
-	switch (when) {
-	case FILTER_ALWAYS:
-		return true;
-	case FILTER_WITH:
-		return granted;
-	case FILTER_WITHOUT:
-		return !granted;
-	}
-	return true;
-}
-
-bool filter_rule_applies(const struct filter_rule *rule, struct filter_choice choice)
-{
-	return fits(rule->net, choice.net == FILTER_NET_STREAM) &&
-	       fits(rule->broker, choice.broker) && fits(rule->exec_rw, choice.exec_rw);
+	return rule->grants & filter_index(choice) ? rule->granted : rule->error;
 }
 
 const char *filter_next_call(const char **cursor, size_t *ret_len)
@@ -439,19 +431,4 @@ uint32_t filter_test_mask(const struct filter_test *test)
 		return mask;
 	}
 	return test->mask ? test->mask : UINT32_MAX;
-}
-
-unsigned filter_index(struct filter_choice choice)
-{
-	return (choice.net == FILTER_NET_STREAM ? 4U : 0U) | (choice.broker ? 2U : 0U) |
-	       (choice.exec_rw ? 1U : 0U);
-}
-
-struct filter_choice filter_choice_at(unsigned index)
-{
-	return (struct filter_choice){
-		.net = index & 4 ? FILTER_NET_STREAM : FILTER_NET_NONE,
-		.broker = index & 2,
-		.exec_rw = index & 1,
-	};
 }

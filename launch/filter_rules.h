@@ -6,14 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "launch/filter.h"
-
-/* Does a rule depend on a grant? */
-enum filter_when {
-	FILTER_ALWAYS,
-	FILTER_WITH,
-	FILTER_WITHOUT,
-};
+#include "launch/filter_build.h"
 
 enum filter_op {
 	FILTER_NONZERO, /* the argument is not 0 */
@@ -40,17 +33,17 @@ struct filter_test {
 
 #define FILTER_TESTS_MAX 3
 
-/* "A call of one of `calls` whose arguments pass every test, under these grants, answers `error`."
- * The first such rule decides; `error` 0 allows. Without tests a rule is for every such call.
+/* "A call of one of `calls` whose arguments pass every test answers `error`", or, when any of the
+ * `grants` is given, `granted`. The first such rule decides. An error of 0 allows. Without tests a
+ * rule is for every such call; what no rule is for is allowed.
  */
 struct filter_rule {
 	const char *calls; /* names as in the kernel's table, with one space between two */
 	const char *why;
 	struct filter_test tests[FILTER_TESTS_MAX];
-	enum filter_when net;
-	enum filter_when broker;
-	enum filter_when exec_rw;
+	uint8_t grants;
 	uint16_t error; /* a positive errno, the same on every architecture here */
+	uint16_t granted;
 };
 
 /* A span of system call numbers. */
@@ -81,8 +74,8 @@ extern const size_t filter_rule_count;
 #define FILTER_ARCHES 3
 extern const struct filter_arch filter_arches[FILTER_ARCHES];
 
-/* Does the rule belong to the filter of this choice? */
-bool filter_rule_applies(const struct filter_rule *rule, struct filter_choice choice);
+/* The rule's error under this choice. */
+uint16_t filter_rule_error(const struct filter_rule *rule, struct filter_choice choice);
 
 /* The next of a rule's calls: *cursor starts as rule->calls. Returns its name, *ret_len bytes
  * without an end, or NULL after the last.

@@ -117,6 +117,16 @@ static bool passes_all(const struct filter_rule *rule, const uint64_t args[6])
 	return true;
 }
 
+static uint32_t model_action(const struct filter_rule *rule, struct filter_choice choice)
+{
+	bool given = (rule->grants & FILTER_GRANT_NET && choice.net == FILTER_NET_STREAM) ||
+		     (rule->grants & FILTER_GRANT_BROKER && choice.broker) ||
+		     (rule->grants & FILTER_GRANT_EXEC_RW && choice.exec_rw);
+	uint16_t error = given ? rule->granted : rule->error;
+
+	return error ? SC_RET_ERRNO | error : SC_RET_ALLOW;
+}
+
 struct model_result model_filter(const struct filter_arch *arch, struct filter_choice choice,
 				 const struct sc_data *data)
 {
@@ -131,10 +141,10 @@ struct model_result model_filter(const struct filter_arch *arch, struct filter_c
 	for (size_t i = 0; i < filter_rule_count; i++) {
 		const struct filter_rule *rule = &filter_rules[i];
 
-		if (!filter_rule_applies(rule, choice) || !names_call(rule, name))
+		if (!names_call(rule, name))
 			continue;
 		if (!decided && passes_all(rule, data->args)) {
-			result.action = rule->error ? SC_RET_ERRNO | rule->error : SC_RET_ALLOW;
+			result.action = model_action(rule, choice);
 			result.rule = rule;
 			decided = true;
 		}
@@ -145,17 +155,32 @@ struct model_result model_filter(const struct filter_arch *arch, struct filter_c
 	return result;
 }
 
-const struct sc_program *model_programs(const struct filter_arch *arch)
+const struct filter_base *model_base(const struct filter_arch *arch)
 {
 	if (arch->token == SC_ARCH_X86_64)
-		return filter_x86_64;
-	return arch->token == SC_ARCH_AARCH64 ? filter_aarch64 : filter_riscv64;
+		return &filter_x86_64;
+	return arch->token == SC_ARCH_AARCH64 ? &filter_aarch64 : &filter_riscv64;
+}
+
+const struct sc_program *model_program(const struct filter_arch *arch, unsigned choice)
+{
+	static struct sc_insn insns[FILTER_ARCHES][FILTER_CHOICES][FILTER_INSNS_MAX];
+	static struct sc_program programs[FILTER_ARCHES][FILTER_CHOICES];
+	size_t a = (size_t)(arch - filter_arches);
+	struct sc_program *program = &programs[a][choice];
+
+	if (!program->insns) {
+		program->insns = insns[a][choice];
+		program->len = filter_build(model_base(arch), filter_choice_at(choice),
+					    insns[a][choice]);
+	}
+	return program;
 }
 
 struct bpf_sim_result model_run(const struct filter_arch *arch, unsigned choice,
 				const struct sc_data *data)
 {
-	const struct sc_program *program = &model_programs(arch)[choice];
+	const struct sc_program *program = model_program(arch, choice);
 
 	return bpf_sim_run(program->insns, program->len, data);
 }

@@ -21,8 +21,9 @@ struct model_result {
 struct model_result model_filter(const struct filter_arch *arch, struct filter_choice choice,
 				 const struct sc_data *data);
 
-/* The compiled programs of an architecture, by filter_index(); and what one answers. */
-const struct sc_program *model_programs(const struct filter_arch *arch);
+/* What is checked in for an architecture; the program of a choice; and what that answers. */
+const struct filter_base *model_base(const struct filter_arch *arch);
+const struct sc_program *model_program(const struct filter_arch *arch, unsigned choice);
 struct bpf_sim_result model_run(const struct filter_arch *arch, unsigned choice,
 				const struct sc_data *data);
 

@@ -532,12 +532,13 @@ static void the_filter_is_told_in_words(void **state)
 		unsigned in;
 		const char *line;
 	} lines[] = {
-		{ 0x03, "\nconnect -> EPERM: " },
-		{ NO_EXEC, "\nmemfd_create if flags & 8 is 0 -> EACCES: " },
+		{ 0x03, "\nconnect -> EPERM (not granted): " },
+		{ NET | BROKER, "\nconnect -> allow (granted): " },
+		{ NO_EXEC, "\nmemfd_create if flags & 8 is 0 -> EACCES (not granted): " },
 		{ NET,
-		  "\nsocket if family is AF_INET or AF_INET6 and type & 0xf is SOCK_STREAM and protocol is 0 or IPPROTO_TCP -> allow: " },
+		  "\nsocket if family is AF_INET or AF_INET6 and type & 0xf is SOCK_STREAM and protocol is 0 or IPPROTO_TCP -> allow (granted): " },
 		{ BROKER,
-		  "\nsocket if family is AF_UNIX and type & 0xf is SOCK_STREAM -> allow: " },
+		  "\nsocket if family is AF_UNIX and type & 0xf is SOCK_STREAM -> allow (granted): " },
 		{ ANY, "\nclone3 -> ENOSYS: " },
 		{ ANY, "\nsendmsg if flags has MSG_FASTOPEN -> EOPNOTSUPP: " },
 		{ ANY, " if pid is not 0 -> EPERM: " },
