@@ -1,5 +1,5 @@
 /* The seccomp filter: which program a module's grants choose, and the same in words.
- * Rules: ../shared/attacks.md "The filter, in one place", and wire.md §1.3 and §14. The programs
+ * Rules: attacks.md "The filter, in one place", and wire.md §1.3 and §14. The programs
  * are compiled beforehand from launch/filter_rules.c and checked in as launch/filter_programs.c.
  */
 #ifndef LAUNCH_FILTER_H
