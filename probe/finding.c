@@ -287,7 +287,7 @@ static const struct finding_row {
 	  "none needed with oarbank-sandbox: its filter kills or refuses them" },
 	{ "no_container_leaf", SEVERITY_NOTE, NULL, no_leaf,
 	  "no cgroup leaf for a module: its container is the process group, without hard limits",
-	  "Delegate=yes in the agent's unit, on a machine with the unified cgroup hierarchy" },
+	  "what the reason names: Delegate=yes in the agent's unit, the unified hierarchy at boot, or a writable cgroup mount" },
 	{ "gpu_display_only", SEVERITY_NOTE, "gpu.compute", gpu_display_only,
 	  "the only GPU nodes are display nodes, which are not granted",
 	  "a driver that offers a render node" },
