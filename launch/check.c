@@ -1,60 +1,31 @@
 #include "launch/check.h"
 
 #include <errno.h>
-#include <string.h>
+#include <stdint.h>
 
-#include "kabi/file.h"
+#include "kabi/status.h"
 #include "kabi/text.h"
 
-#define STATUS_MAX (64 * 1024) /* the line of supplementary groups can be long */
-
-struct status {
-	int64_t no_new_privs; /* -1: the kernel did not say, in all three */
-	int64_t mode;
-	int64_t filters;
-};
-
-static int64_t number_after(const char *line, const char *key)
+/* The number in a line of the file, or -1 when the kernel has no such line. */
+static int64_t number(const struct proc_status *s, enum proc_line line)
 {
-	int64_t value;
-
-	if (!text_starts(line, key))
-		return -1;
-	line += strlen(key);
-	line += strspn(line, " \t");
-	return text_int(line, 0, INT64_MAX, &value) < 0 ? -1 : value;
+	return s->has[line] && s->value[line] <= INT64_MAX ? (int64_t)s->value[line] : -1;
 }
 
-static int read_status(const struct kernel *k, const char *path, struct status *ret)
+static enum check judge(const struct proc_status *own, const struct proc_status *other)
 {
-	static char buf[STATUS_MAX];
-	char *cursor = buf;
-	const char *line;
-	ssize_t len = file_read(k, path, buf, sizeof(buf));
+	int64_t no_new_privs = number(other, PROC_NO_NEW_PRIVS);
+	int64_t mode = number(other, PROC_SECCOMP);
+	int64_t filters = number(other, PROC_SECCOMP_FILTERS);
+	int64_t own_filters = number(own, PROC_SECCOMP_FILTERS);
 
-	if (len < 0)
-		return (int)len;
-	*ret = (struct status){ -1, -1, -1 };
-	while ((line = text_line(&cursor))) {
-		if (text_starts(line, "NoNewPrivs:"))
-			ret->no_new_privs = number_after(line, "NoNewPrivs:");
-		else if (text_starts(line, "Seccomp:"))
-			ret->mode = number_after(line, "Seccomp:");
-		else if (text_starts(line, "Seccomp_filters:"))
-			ret->filters = number_after(line, "Seccomp_filters:");
-	}
-	return 0;
-}
-
-static enum check judge(const struct status *own, const struct status *other)
-{
-	if (other->no_new_privs == 0)
+	if (no_new_privs == 0)
 		return CHECK_NO_NEW_PRIVS;
-	if (other->mode == 0)
+	if (mode == 0)
 		return CHECK_UNFILTERED;
-	if (other->no_new_privs != 1 || other->mode != 2 || other->filters < 0 || own->filters < 0)
+	if (no_new_privs != 1 || mode != 2 || filters < 0 || own_filters < 0)
 		return CHECK_UNKNOWN;
-	return other->filters > own->filters ? CHECK_CONFINED : CHECK_INHERITED;
+	return filters > own_filters ? CHECK_CONFINED : CHECK_INHERITED;
 }
 
 const char *check_word(enum check check)
@@ -78,8 +49,8 @@ const char *check_word(enum check check)
 
 enum check check_process(const struct kernel *k, int pid)
 {
-	struct status own;
-	struct status other;
+	struct proc_status own;
+	struct proc_status other;
 	char path[64];
 	struct text t = TEXT_BUF(path);
 	int r;
@@ -87,9 +58,9 @@ enum check check_process(const struct kernel *k, int pid)
 	text_add(&t, "/proc/");
 	text_add_int(&t, pid);
 	text_add(&t, "/status");
-	if (read_status(k, "/proc/self/status", &own) < 0)
+	if (proc_status_read(k, "/proc/self/status", &own) < 0)
 		return CHECK_UNKNOWN;
-	r = read_status(k, path, &other);
+	r = proc_status_read(k, path, &other);
 	if (r == -ENOENT || r == -ESRCH)
 		return CHECK_GONE;
 	return r < 0 ? CHECK_UNKNOWN : judge(&own, &other);

@@ -8,6 +8,7 @@
 
 #include "kabi/fault.h"
 #include "kabi/file.h"
+#include "kabi/path.h"
 #include "kabi/recorded.h"
 #include "kabi/text.h"
 #include "probe/ask.h"

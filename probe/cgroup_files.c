@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kabi/path.h"
 #include "kabi/text.h"
 #include "probe/ask.h"
 

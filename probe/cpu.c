@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "kabi/file.h"
+#include "kabi/lines.h"
 #include "kabi/text.h"
 #include "probe/cpuquota.h"
-#include "probe/lines.h"
 
 #define CPU_DIR "/sys/devices/system/cpu/"
 

@@ -1,9 +1,9 @@
 #include "probe/cpuquota.h"
 
+#include "kabi/cgroup.h"
 #include "kabi/file.h"
+#include "kabi/path.h"
 #include "kabi/text.h"
-#include "probe/ask.h"
-#include "probe/cgroup.h"
 
 /* One quota of one cgroup, or -1. */
 typedef int64_t (*quota_reader)(const struct kernel *k, const char *dir);
@@ -20,7 +20,7 @@ static int64_t thousandths(int64_t quota, int64_t period)
 /* cpu.max: "QUOTA PERIOD" in microseconds, QUOTA may be "max". */
 static int64_t v2_quota(const struct kernel *k, const char *dir)
 {
-	char path[FACTS_PATH_MAX];
+	char path[CGROUP_PATH_MAX];
 	char text[64];
 	char *cursor = text;
 	const char *word;
@@ -41,7 +41,7 @@ static int64_t v2_quota(const struct kernel *k, const char *dir)
 
 static int64_t v1_quota(const struct kernel *k, const char *dir)
 {
-	char path[FACTS_PATH_MAX];
+	char path[CGROUP_PATH_MAX];
 	int64_t quota;
 	int64_t period;
 
@@ -64,7 +64,7 @@ static int64_t least(int64_t a, int64_t b)
 /* From our own cgroup up to the top of what is mounted. */
 static int64_t climb(const struct kernel *k, const struct hierarchy *h, quota_reader read_quota)
 {
-	char dir[FACTS_PATH_MAX];
+	char dir[CGROUP_PATH_MAX];
 	int64_t quota = -1;
 
 	if (!h->dir[0])

@@ -4,9 +4,9 @@
 
 #include "kabi/fault.h"
 #include "kabi/file.h"
+#include "kabi/path.h"
 #include "kabi/recorded.h"
 #include "kabi/text.h"
-#include "probe/ask.h"
 #include "probe/cdi.h"
 #include "probe/probes.h"
 

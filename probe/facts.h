@@ -10,12 +10,13 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "kabi/cgroup.h"
+#include "kabi/fact.h"
 #include "kabi/kernel.h"
 #include "kabi/landlock.h"
 #include "kabi/seccomp.h"
-#include "probe/fact.h"
 
-#define FACTS_PATH_MAX 1024
+#define FACTS_PATH_MAX CGROUP_PATH_MAX
 #define FACTS_WORD_MAX 96
 #define FACTS_LINE_MAX 256
 
@@ -53,31 +54,12 @@ struct seccomp_facts {
 
 /* ---- cgroup: probe/cgroup.c ---- */
 
-enum cgroup_layout {
-	CGROUP_UNKNOWN,
-	CGROUP_NONE,
-	CGROUP_V1,
-	CGROUP_HYBRID, /* v1 controllers, and v2 mounted beside them */
-	CGROUP_UNIFIED,
-};
-
 enum cgroup_delegation {
 	DELEGATION_UNKNOWN,
 	DELEGATION_NONE,
 	DELEGATION_WRITABLE,  /* uid 0 may write there, nobody gave it to us */
 	DELEGATION_DELEGATED, /* ours by ownership or by the delegate attribute */
 };
-
-/* The controllers a module's limits need, and those a node may want to know of. */
-enum controller {
-	CONTROLLER_CPU,
-	CONTROLLER_MEMORY,
-	CONTROLLER_PIDS,
-	CONTROLLER_IO,
-	CONTROLLER_CPUSET,
-	CONTROLLER_COUNT,
-};
-extern const char *const controller_names[CONTROLLER_COUNT];
 
 struct controller_facts {
 	struct fact available;	/* in cgroup.controllers of our cgroup */

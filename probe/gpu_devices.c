@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "kabi/lines.h"
+#include "kabi/path.h"
 #include "kabi/text.h"
-#include "probe/ask.h"
-#include "probe/lines.h"
 
 #define NAMES_SIZE (32 << 10)
 #define DRM_DEVICES_MAX 64

@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "kabi/file.h"
+#include "kabi/lines.h"
 #include "kabi/text.h"
-#include "probe/ask.h"
-#include "probe/lines.h"
 
 #define CLASS_DRM "/sys/class/drm/"
 #define KFD_NODES "/sys/class/kfd/kfd/topology/nodes"

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "kabi/fault.h"
+#include "kabi/path.h"
 #include "kabi/recorded.h"
 #include "kabi/text.h"
 #include "probe/ask.h"

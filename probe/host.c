@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "kabi/file.h"
+#include "kabi/lines.h"
 #include "kabi/text.h"
 #include "probe/ask.h"
 #include "probe/cpu.h"
 #include "probe/libc.h"
-#include "probe/lines.h"
 #include "probe/osrelease.h"
 #include "probe/virt.h"
 

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <zlib.h>
 
+#include "kabi/lines.h"
 #include "kabi/text.h"
-#include "probe/lines.h"
 
 struct search {
 	const char *option;

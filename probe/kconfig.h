@@ -4,8 +4,8 @@
 #ifndef PROBE_KCONFIG_H
 #define PROBE_KCONFIG_H
 
+#include "kabi/fact.h"
 #include "kabi/kernel.h"
-#include "probe/fact.h"
 
 /* Look for `option` ("CONFIG_SECURITY_LANDLOCK") in the first of /proc/config.gz, /proc/config,
  * /boot/config-RELEASE and /lib/modules/RELEASE/config that can be read. `ret` says yes for "=y"

@@ -7,8 +7,8 @@
 #include <gnu/libc-version.h>
 #endif
 
+#include "kabi/lines.h"
 #include "kabi/text.h"
-#include "probe/lines.h"
 
 /* "2.36" as 2036; a third part ("2.3.6") is left out. Returns -EINVAL for anything else. */
 static long version_number(const char *version)

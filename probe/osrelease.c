@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "kabi/lines.h"
 #include "kabi/text.h"
-#include "probe/lines.h"
 
 static bool is_space(char c)
 {

@@ -2,8 +2,8 @@
 #ifndef PROBE_PROBE_H
 #define PROBE_PROBE_H
 
+#include "kabi/fact.h"
 #include "probe/capability.h"
-#include "probe/fact.h"
 #include "probe/facts.h"
 #include "probe/finding.h"
 #include "probe/gather.h"

@@ -6,8 +6,8 @@
 #include <sys/prctl.h>
 
 #include "kabi/seccomp.h"
+#include "kabi/status.h"
 #include "kabi/text.h"
-#include "probe/status.h"
 
 #define SELF_STATUS "/proc/self/status"
 

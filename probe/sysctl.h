@@ -2,8 +2,8 @@
 #ifndef PROBE_SYSCTL_H
 #define PROBE_SYSCTL_H
 
+#include "kabi/fact.h"
 #include "kabi/kernel.h"
-#include "probe/fact.h"
 
 /* Read `name`, "kernel/yama/ptrace_scope": a number. Answers yes when it is not 0; `value` is the
  * number. Unknown when it cannot be read (ENOENT: this kernel has no such setting) or is no number.

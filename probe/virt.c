@@ -7,8 +7,8 @@
 #endif
 
 #include "kabi/file.h"
+#include "kabi/lines.h"
 #include "kabi/text.h"
-#include "probe/lines.h"
 
 /* ---- virtual machines ---- */
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kabi/lines.h"
 #include "probe/cpu.h"
-#include "probe/lines.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "probe/cgroup.h"
-#include "probe/mountinfo.h"
+#include "kabi/cgroup.h"
+#include "kabi/mountinfo.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

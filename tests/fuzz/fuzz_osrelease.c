@@ -3,7 +3,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#include "probe/lines.h"
+#include "kabi/lines.h"
 #include "probe/osrelease.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);

@@ -2,8 +2,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "probe/lines.h"
-#include "probe/status.h"
+#include "kabi/lines.h"
+#include "kabi/status.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -1,4 +1,4 @@
-/* probe/mountinfo.c: lines of /proc/self/mountinfo. */
+/* kabi/mountinfo.c: lines of /proc/self/mountinfo. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "probe/mountinfo.h"
+#include "kabi/mountinfo.h"
 #include "tests/fake/tree.h"
 
 struct line {

@@ -1,4 +1,4 @@
-/* probe/status.c and probe/lines.c: /proc/PID/status, whatever its shape. */
+/* kabi/status.c and kabi/lines.c: /proc/PID/status, whatever its shape. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,8 +8,8 @@
 
 #include <cmocka.h>
 
-#include "probe/lines.h"
-#include "probe/status.h"
+#include "kabi/lines.h"
+#include "kabi/status.h"
 #include "tests/fake/tree.h"
 
 #define PATH "/proc/self/status"

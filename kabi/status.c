@@ -1,9 +1,9 @@
-#include "probe/status.h"
+#include "kabi/status.h"
 
 #include <string.h>
 
+#include "kabi/lines.h"
 #include "kabi/text.h"
-#include "probe/lines.h"
 
 static const struct status_row {
 	const char *name;

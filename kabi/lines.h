@@ -1,8 +1,8 @@
 /* The lines of a file of any length, one after another through a small buffer: for /proc files and
  * the like, of which a few lines are wanted.
  */
-#ifndef PROBE_LINES_H
-#define PROBE_LINES_H
+#ifndef KABI_LINES_H
+#define KABI_LINES_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,6 +1,6 @@
 /* /proc/self/mountinfo, read line by line in place (proc_pid_mountinfo(5)). */
-#ifndef PROBE_MOUNTINFO_H
-#define PROBE_MOUNTINFO_H
+#ifndef KABI_MOUNTINFO_H
+#define KABI_MOUNTINFO_H
 
 #include <stdbool.h>
 #include <stdint.h>

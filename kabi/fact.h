@@ -1,6 +1,6 @@
 /* A fact: one question put to the kernel, and exactly what came back. */
-#ifndef PROBE_FACT_H
-#define PROBE_FACT_H
+#ifndef KABI_FACT_H
+#define KABI_FACT_H
 
 #include <stdint.h>
 

@@ -1,11 +1,11 @@
-#include "probe/cgroup.h"
+#include "kabi/cgroup.h"
 
 #include <errno.h>
 #include <string.h>
 
 #include "kabi/file.h"
+#include "kabi/mountinfo.h"
 #include "kabi/text.h"
-#include "probe/mountinfo.h"
 
 #define SELF_CGROUP_SIZE (64 << 10)
 
@@ -109,7 +109,7 @@ static void look_for_directory(const struct kernel *k, const char *path, struct 
 
 static void take_mount(const struct kernel *k, const struct mount *m, struct hierarchy *h)
 {
-	char dir[FACTS_PATH_MAX];
+	char dir[CGROUP_PATH_MAX];
 
 	if (!text_copy(h->mount, sizeof(h->mount), m->point)) {
 		h->mount[0] = '\0';

@@ -1,4 +1,4 @@
-#include "probe/lines.h"
+#include "kabi/lines.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* /proc/PID/status (proc_pid_status(5)), as far as confinement shows in it. */
-#ifndef PROBE_STATUS_H
-#define PROBE_STATUS_H
+#ifndef KABI_STATUS_H
+#define KABI_STATUS_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "probe/mountinfo.h"
+#include "kabi/mountinfo.h"
 
 #include <stddef.h>
 #include <string.h>

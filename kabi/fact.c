@@ -1,4 +1,4 @@
-#include "probe/fact.h"
+#include "kabi/fact.h"
 
 #include <errno.h>
 

@@ -1,0 +1,16 @@
+/* Paths as texts. */
+#ifndef KABI_PATH_H
+#define KABI_PATH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* "DIR/NAME". Returns false, with buf "", when it does not fit. */
+bool path_join(char *buf, size_t size, const char *dir, const char *name);
+
+/* Cut the last component off `dir`. Returns false, with `dir` unchanged, when it is `top` already
+ * or is not below it.
+ */
+bool path_parent(char *dir, const char *top);
+
+#endif
