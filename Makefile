@@ -95,6 +95,7 @@ report: all ## build, then print what this node can enforce
 # ---- tests -------------------------------------------------------------------------------------------
 
 include tests/tests.mk
+include vm-tests/vm.mk
 
 # ---- installing --------------------------------------------------------------------------------------
 

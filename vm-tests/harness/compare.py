@@ -1,0 +1,174 @@
+"""A row's expectations against what its machine said. Every difference is a sentence."""
+import json
+
+from . import qemu
+
+REFUSED = 70
+
+
+def fact(document, path):
+    """The value at a dotted path; of a fact with evidence, its answer. None when it is not there."""
+    value = document
+    for key in path.split("."):
+        if isinstance(value, list) and key.isdigit() and int(key) < len(value):
+            value = value[int(key)]
+        elif isinstance(value, list) and key == "length":
+            value = len(value)
+        elif isinstance(value, dict) and key in value:
+            value = value[key]
+        else:
+            return None
+    return value["answer"] if isinstance(value, dict) and "answer" in value else value
+
+
+def _word(value):
+    if value is None:
+        return "nothing"
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def found_abi(document):
+    """The ABI the report says, or the state Landlock is in instead."""
+    state = fact(document, "kernel.landlock.state")
+    if state != "present":
+        return state
+    got = document["kernel"]["landlock"]["abi"]["got"]
+    return int(got) if got.isdigit() else got
+
+
+def statuses(document):
+    return {c["name"]: c["status"] for c in document["capabilities"]}
+
+
+def compare_report(row, table, document):
+    """Differences between the report and the table; `row.status` None means what its ABI entitles to."""
+    differences = []
+    abi = found_abi(document)
+    if row.abi is not None and abi != row.abi:
+        differences.append(f"Landlock ABI: the table says {row.abi}, the report {_word(abi)}")
+    expected = row.status if row.status is not None else table.entitled_to(abi)
+    got = statuses(document)
+    for name, status in expected.items():
+        if name not in got:
+            differences.append(f"{name}: the report does not have it")
+        elif got[name] != status:
+            why = next(c["why"] for c in document["capabilities"] if c["name"] == name)
+            differences.append(f"{name}: the table says {status}, the report {got[name]} ({why})")
+    for name in got:
+        if name not in expected:
+            differences.append(f"{name}: the report says {got[name]}, the table does not know it")
+    enforcement = document["sandbox"]["enforcement"]
+    for name, status in enforcement.items():
+        if got.get(name) != status:
+            differences.append(f"{name}: {status} in the sandbox report, {_word(got.get(name))} in the capabilities")
+    for path, value in row.expect.items():
+        seen = _word(fact(document["kernel"], path))
+        if seen != value:
+            differences.append(f"{path}: the table says {value}, the report {seen}")
+    for name, probe in document["report"]["probes"].items():
+        if probe["outcome"] != "done":
+            differences.append(f"probe {name}: {probe['outcome']}: {probe['why']}")
+    return differences
+
+
+def tap_problems(name, text, code):
+    """Failed tests of a TAP stream, and whether it is one; returns (problems, passed, skipped)."""
+    problems, passed, skipped = [], 0, 0
+    for line in text.splitlines():
+        if "# SKIP" in line and line.startswith(("ok", "not ok")):
+            skipped += 1
+        elif line.startswith("not ok"):
+            problems.append(f"{name}: {line}")
+        elif line.startswith("ok"):
+            passed += 1
+    if not problems and code:
+        problems.append(f"{name}: ended with {code} after {passed} tests")
+    if not problems and passed + skipped == 0:
+        problems.append(f"{name}: said nothing")
+    return problems, passed, skipped
+
+
+def _tail(program):
+    return [f"    {line}" for line in program["err"].strip().splitlines()[-5:]]
+
+
+def has_backend(abi):
+    return isinstance(abi, int) and abi >= 3
+
+
+def _judge_program(run, program, row, table, verdict):
+    """One program of a row; adds to the verdict."""
+    name = run.name
+    if program["how"] is None:
+        verdict.problems.append(f"{name}: did not end")
+        return
+    if program["how"] != "exit":
+        verdict.problems.append(f"{name}: {program['how']} {program['code'] or ''} after {program['ms']} ms")
+        verdict.problems += _tail(program)
+        return
+    if program["left"] > 0:
+        verdict.problems.append(f"{name}: left {program['left']} processes behind")
+    if run.kind == "report":
+        try:
+            verdict.document = json.loads(program["out"])
+        except ValueError as problem:
+            verdict.problems.append(f"{name}: exit {program['code']}, no document: {problem}")
+            verdict.problems += _tail(program)
+            return
+        verdict.problems += compare_report(row, table, verdict.document)
+    elif run.kind == "tap":
+        problems, passed, skipped = tap_problems(name, program["out"], program["code"])
+        verdict.problems += problems + (_tail(program) if problems else [])
+        verdict.passed += passed
+        verdict.skipped += skipped
+    elif run.kind == "launch":
+        abi = row.abi if row.abi is not None else verdict.document and found_abi(verdict.document)
+        wanted = 0 if has_backend(abi) else REFUSED
+        if program["code"] != wanted:
+            verdict.problems.append(f"{name}: exit {program['code']}, {wanted} expected")
+            verdict.problems += _tail(program)
+        verdict.passed += program["code"] == wanted
+    elif program["code"]:
+        verdict.problems.append(f"{name}: exit {program['code']}")
+        verdict.problems += _tail(program)
+
+
+class Verdict:
+    """What a row came to: `problems` empty is a pass."""
+
+    def __init__(self):
+        self.problems = []
+        self.lines = []  # of the machine's console, that matter
+        self.document = None
+        self.passed = self.skipped = 0
+        self.notes = []
+        self.seconds = 0.0
+        self.kernel = None
+
+    @property
+    def good(self):
+        return not self.problems
+
+
+def judge(row, table, runs, outcome):
+    """The verdict on one boot."""
+    verdict = Verdict()
+    verdict.seconds = outcome.seconds
+    bad = qemu.bad_lines(outcome.console) or qemu.bad_lines(outcome.kmsg)
+    if bad:
+        verdict.problems.append(f"the kernel complained: {next(line for line in bad if qemu.BAD.search(line)).strip()}")
+        verdict.lines = bad
+    if outcome.timed_out:
+        verdict.problems.append(f"not done after {outcome.seconds:.0f} s")
+    elif not outcome.done:
+        verdict.problems.append("the machine ended without its end marker")
+    verdict.problems += outcome.problems
+    if not outcome.done and not verdict.lines:
+        verdict.lines = outcome.console.splitlines()[-12:]
+    for run in runs:
+        program = outcome.programs.get(run.name)
+        if program:
+            _judge_program(run, program, row, table, verdict)
+        elif outcome.done:
+            verdict.problems.append(f"{run.name}: was not run")
+    return verdict

@@ -1,0 +1,315 @@
+"""A run of the matrix: rows to kernels, kernels to machines, machines to verdicts."""
+import concurrent.futures
+import dataclasses
+import glob
+import os
+import re
+import subprocess
+import sys
+import time
+
+from . import compare, fetch, image, limit, qemu, show
+from . import rows as tables
+from .debian import DebianError
+from .payload import PayloadError
+
+APPEND = "panic=-1 quiet cryptomgr.notests"
+FAULTS = (fetch.FetchError, DebianError, PayloadError, image.ImageError, qemu.BootError, limit.LimitError, OSError)
+
+
+def expand(runs, row):
+    """The runs of one row: each as one user, with the name it has in the results."""
+    only = row.has("only")
+    expanded = []
+    for run in runs:
+        if only and run.name not in only.split(","):
+            continue
+        whos = {"row": [row.has("user") or "user"], "both": ["root", "user"]}.get(run.who, [run.who])
+        if row.has("pid1"):
+            whos = ["user"] if "user" in whos else []
+        for who in whos:
+            name = f"{run.name}-{who}" if run.who == "both" else run.name
+            expanded.append(dataclasses.replace(run, name=name, who=who))
+    return expanded
+
+
+def row_file(row, runs, modules):
+    """The file /row that init carries out."""
+    lines = [f"cgroup\t{row.has('cgroup') or 'unified'}"]
+    lines += [f"module\t{path}" + (f"\t{arguments}" if arguments else "") for path, arguments in modules]
+    for setting in row.machine.get("sysctl", []):
+        name, _, value = setting.partition(":")
+        lines.append(f"sysctl\t{name}\t{value}")
+    if row.has("module"):
+        lines.append("mode\t/dev/dri/renderD128\t0666")
+    for run in runs:
+        uid, command = (0 if run.who == "root" else image.USER), run.command
+        if row.has("wrap"):
+            command = ["/oarbank/contain", row.has("wrap"), str(uid), *command]
+            uid = 0
+        lines.append("\t".join(["run", run.name, str(uid), str(run.seconds), *command]))
+    return "\n".join(lines) + "\n"
+
+
+class Board:
+    """The files every machine of one architecture has, from the build directory and the source."""
+
+    def __init__(self, arch, build, source, runs, store):
+        self.arch, self.build, self.source, self.store = arch, build, source, store
+        self.root = "" if arch == qemu.host_arch() else limit.sysroot(store, arch)
+        self.output = build if arch == qemu.host_arch() else os.path.join(build, "cross", arch)
+        programs = {"init": os.path.join(self.output, "vm", "bin", "init")}
+        programs["oarbank/contain"] = os.path.join(self.output, "vm", "bin", "contain")
+        for run in runs:
+            for path in [run.command[0], *run.files]:
+                programs.update(self._files(path))
+        busybox = store.closure(
+            "busybox", ["busybox-static"], ["bookworm"], arch, patterns=("./bin/busybox",)
+        )
+        strip = ["strip"] if arch == qemu.host_arch() else [limit.cross_tool(arch, "strip")]
+        self.base = image.base(programs, os.path.join(busybox, "bin", "busybox"), arch, self.root, strip)
+
+    def _files(self, path):
+        """{path in the machine: file here} for what runs.tsv names."""
+        if path.startswith("/bin/") and path[5:] in ("true", "sh", "busybox"):
+            return {}
+        for prefix, directory in (("/build/", self.output), ("/src/", self.source), ("/oarbank/", f"{self.output}/vm/bin")):
+            if path.startswith(prefix):
+                here = os.path.join(directory, path[len(prefix) :])
+                break
+        else:
+            here = self.root + path
+        if os.path.isdir(here):
+            inside = [p for p in glob.glob(here + "/**", recursive=True) if os.path.isfile(p)]
+            return {path.rstrip("/") + p[len(here.rstrip("/")) :]: p for p in inside}
+        if not os.path.exists(here):
+            raise image.ImageError(f"{path} (here {here}) is not there: build it, or take it out of runs.tsv")
+        return {path: here}
+
+
+class Matrix:
+    def __init__(self, arguments, here):
+        self.build = os.path.abspath(arguments.build)
+        self.source = os.path.dirname(here)
+        self.jobs = max(1, arguments.jobs)
+        with open(os.path.join(here, "rows.tsv"), encoding="utf-8") as f:
+            self.table = tables.parse(f.read())
+        with open(os.path.join(here, "runs.tsv"), encoding="utf-8") as f:
+            self.runs = tables.parse_runs(f.read())
+        self.rows = list(self.table.rows)
+        if arguments.kernel_dir:
+            self.rows += dropped_in(arguments.kernel_dir)
+        if arguments.row:
+            unknown = set(arguments.row) - {row.name for row in self.rows}
+            if unknown:
+                raise tables.TableError(f"no row {', '.join(sorted(unknown))}; there are {' '.join(r.name for r in self.rows)}")
+            self.rows = [row for row in self.rows if row.name in arguments.row]
+        if arguments.arch:
+            self.rows = [row for row in self.rows if row.arch in arguments.arch]
+        self.out = os.path.join(self.build, "vm")
+        self.progress = show.Progress(len(self.rows))
+        self.store = fetch.Store(self.build, say=self.progress.say)
+        self.boards, self.qemus, self.accels, self.kernels = {}, {}, {}, {}
+
+    def prepare(self, refresh=False):
+        """Everything the rows need, before the first boots."""
+        with self.store.locked():
+            self.kernels = self.store.kernels(self.rows, refresh)
+            for arch in sorted({row.arch for row in self.rows}):
+                self.qemus[arch] = self._qemu(arch)
+                self.boards[arch] = Board(arch, self.build, self.source, self.runs, self.store)
+                self.accels[arch] = self._accelerator(arch)
+
+    def _qemu(self, arch):
+        package = {"amd64": "qemu-system-x86", "arm64": "qemu-system-arm"}[arch]
+        try:
+            tree = self.store.closure(
+                "qemu", [package, "zstd"], ["bookworm", "bookworm-backports"], qemu.host_arch(), "bookworm-backports"
+            )
+            return qemu.unpacked(tree, arch)
+        except FAULTS as problem:
+            found = qemu.installed(arch)
+            self.progress.say(f"using {found.where}, version {found.version[0]}.{found.version[1]}: {problem}")
+            return found
+
+    def _accelerator(self, arch):
+        kernel = next((k for k in self.kernels.values() if isinstance(k, fetch.Kernel) and k.arch == arch), None)
+        if not kernel:
+            return "tcg"
+        os.makedirs(self.out, exist_ok=True)
+        initrd = os.path.join(self.out, f"base-{arch}.cpio")
+        with open(initrd, "wb") as f:
+            f.write(self.boards[arch].base)
+        remember = os.path.join(self.out, f"accelerator-{arch}.json")
+        return qemu.accelerator(self.qemus[arch], arch, kernel.boot, initrd, remember)
+
+    # ---- one row ----
+
+    def _modules(self, row, kernel):
+        """([(path in the machine, arguments)], [(path, bytes)]) of what the row loads."""
+        order, files = [], []
+        if row.limit:
+            data = limit.module(self.store, kernel, self.source)
+            order.append(("/lib/modules/oarbank_abi_limit.ko", f"abi={row.limit}"))
+            files.append((order[-1][0], data))
+        if row.has("module"):
+            kind, fields = fetch.parse_source(row.source)
+            tree = self.store.modules(kernel, fields.get("suite"))
+            for name, data in image.module_order(row.machine["module"], image.module_files(tree)):
+                order.append((f"/lib/modules/{name}.ko", ""))
+                files.append((order[-1][0], data))
+        return order, files
+
+    def machine(self, row, extra=""):
+        """(kernel, initrd path, runs) of the row; `extra` is added to its /row file."""
+        kernel = self.kernels[row.source, row.arch]
+        if not isinstance(kernel, fetch.Kernel):
+            raise kernel
+        if kernel.arch != row.arch:
+            raise fetch.FetchError(f"{kernel.origin} is for {kernel.arch}")
+        runs = expand(self.runs, row)
+        with self.store.locked():
+            order, files = self._modules(row, kernel)
+        archive = image.cpio.Archive()
+        for path, data in files:
+            archive.file(path, data)
+        if row.has("wrap"):
+            archive.file(".dockerenv", b"")
+        text = row_file(row, [] if extra else runs, order)
+        archive.file("row", (text + extra).encode())
+        directory = os.path.join(self.out, "rows", row.name)
+        os.makedirs(directory, exist_ok=True)
+        initrd = os.path.join(directory, "initrd")
+        with open(initrd, "wb") as f:
+            f.write(self.boards[row.arch].base)
+            f.write(archive.bytes())
+        return kernel, initrd, runs
+
+    def command(self, row, kernel, initrd, files):
+        append = f"console={qemu.CONSOLE[row.arch]} {APPEND} {row.boot}".strip()
+        memory, cpus = int(row.has("mem") or 512), int(row.has("cpus") or 1)
+        return qemu.command_line(
+            self.qemus[row.arch], row.arch, self.accels[row.arch], kernel.boot, initrd, append, files, memory, cpus
+        )
+
+    def check(self, row):
+        """The verdict on one row. A machine that crashed gets a second boot, and that is said."""
+        directory = os.path.join(self.out, "rows", row.name)
+        try:
+            self.progress.state(row.name, "preparing")
+            kernel, initrd, runs = self.machine(row)
+            files = [os.path.join(directory, name) for name in ("console.log", "channel", "channel-serial")]
+            command = self.command(row, kernel, initrd, files)
+            if row.arch != "amd64":
+                files.pop()
+            seconds = int(row.has("seconds") or 60)
+            outcome = qemu.boot(command, files, seconds, lambda word: self.progress.state(row.name, word))
+            notes = []
+            if qemu.crashed(outcome):
+                last = next(iter(qemu.bad_lines(outcome.console)[1:2]), "no word")
+                notes.append(f"crashed once ({last.strip()}), booted again")
+                os.replace(files[0], files[0] + ".first")
+                outcome = qemu.boot(command, files, seconds, lambda word: self.progress.state(row.name, word + " again"))
+            verdict = compare.judge(row, self.table, runs, outcome)
+            verdict.notes, verdict.kernel = notes, kernel.release
+            keep(directory, outcome)
+            os.unlink(initrd)
+        except FAULTS as problem:
+            verdict = compare.Verdict()
+            verdict.problems.append(f"could not be booted: {problem}")
+        self.progress.finish(row.name, verdict)
+        return verdict
+
+    def check_all(self):
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            futures = [(row.name, pool.submit(self.check, row)) for row in self.rows]
+            return {name: future.result() for name, future in futures}
+
+    def write(self, verdicts, wall):
+        accel = "/".join(sorted(set(self.accels.values())))
+        heading = f"Kernel matrix: {len(verdicts)} rows in {wall:.0f} s ({accel})"
+        for name, text in (
+            ("matrix.md", show.markdown(self.table, verdicts, heading)),
+            ("matrix.html", show.page(self.table, verdicts, heading)),
+            ("junit.xml", show.junit(verdicts, wall)),
+        ):
+            with open(os.path.join(self.out, name), "w", encoding="utf-8") as f:
+                f.write(text)
+        print(show.matrix_text(self.table, verdicts))
+        print(show.summary(verdicts, wall, accel))
+
+
+def keep(directory, outcome):
+    """Every program's output, the report, and the kernel's log, as files."""
+    for name, program in outcome.programs.items():
+        with open(os.path.join(directory, f"{name}.out"), "w", encoding="utf-8") as f:
+            f.write(program["out"])
+        if program["err"]:
+            with open(os.path.join(directory, f"{name}.err"), "w", encoding="utf-8") as f:
+                f.write(program["err"])
+    with open(os.path.join(directory, "kernel.log"), "w", encoding="utf-8") as f:
+        f.write(outcome.kmsg)
+
+
+def dropped_in(directory):
+    """A row for every kernel image and .deb in a directory; what its ABI entitles it to is expected."""
+    rows = []
+    for path in sorted(glob.glob(os.path.join(glob.escape(directory), "*"))):
+        if not os.path.isfile(path):
+            continue
+        with open(path, "rb") as f:
+            arch = fetch.payload.arch_of(f.read(4096))
+        if path.endswith(".deb"):
+            arch = "arm64" if "arm64" in os.path.basename(path) else "amd64"
+        if not arch:
+            continue
+        name = "dir-" + re.sub(r"[^a-z0-9._-]", "-", os.path.basename(path).lower())
+        rows.append(tables.Row(name, arch, f"file:{os.path.abspath(path)}", "", {}, None, None, None, {}))
+    if not rows:
+        raise fetch.FetchError(f"{directory}: no kernel image and no .deb in it")
+    return rows
+
+
+def run(arguments, here):
+    """What `vm` does; returns its exit code."""
+    start = time.monotonic()
+    try:
+        matrix = Matrix(arguments, here)
+        matrix.prepare(refresh=arguments.verb == "fetch")
+    except (tables.TableError, *FAULTS) as problem:
+        print(f"vm: {problem}", file=sys.stderr)
+        return 2
+    if arguments.verb == "fetch":
+        matrix.store.prune()
+        matrix.progress.close()
+        return report_fetch(matrix)
+    if arguments.verb == "shell":
+        return shell(matrix)
+    try:
+        verdicts = matrix.check_all()
+    finally:
+        matrix.progress.close()
+    matrix.write(verdicts, time.monotonic() - start)
+    return 0 if verdicts and all(v.good for v in verdicts.values()) else 1
+
+
+def report_fetch(matrix):
+    bad = 0
+    for row in matrix.rows:
+        kernel = matrix.kernels[row.source, row.arch]
+        good = isinstance(kernel, fetch.Kernel)
+        bad += not good
+        print(f"{row.name:<22} {kernel.origin if good else f'FAILED: {kernel}'}")
+    return 1 if bad else 0
+
+
+def shell(matrix):
+    (row,) = matrix.rows
+    try:
+        kernel, initrd, _ = matrix.machine(row, extra="shell\n")
+    except FAULTS as problem:
+        print(f"vm: {problem}", file=sys.stderr)
+        return 2
+    matrix.progress.close()
+    print(f"{row.name}: {kernel.release}; exit or poweroff ends it, C-a x kills it", file=sys.stderr)
+    return subprocess.run(matrix.command(row, kernel, initrd, None)).returncode

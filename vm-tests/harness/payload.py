@@ -1,0 +1,128 @@
+"""The uncompressed kernel inside a boot image.
+
+x86: a bzImage carries a compressed ELF vmlinux, at the place its boot header names (boot protocol
+2.08 and later). A vmlinux with a PVH note starts without the decompressor, which under emulation is
+a second saved. arm64: an image may be gzip, or an EFI zboot file around a compressed Image.
+"""
+import gzip
+import lzma
+import struct
+import subprocess
+
+MAGICS = (
+    (b"\x1f\x8b", "gzip"),
+    (b"\x28\xb5\x2f\xfd", "zstd"),
+    (b"\xfd7zXZ\x00", "xz"),
+    (b"\x5d\x00\x00", "lzma"),
+    (b"\x02\x21\x4c\x18", "lz4"),
+    (b"BZh", "bzip2"),
+)
+
+
+class PayloadError(Exception):
+    pass
+
+
+def compression(data):
+    """The name of the compression `data` starts with, or None."""
+    for magic, name in MAGICS:
+        if data.startswith(magic):
+            return name
+    return None
+
+
+def _tool(argv, data):
+    try:
+        done = subprocess.run(argv, input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    except FileNotFoundError:
+        raise PayloadError(f"{argv[0]} is needed to decompress this kernel and is not installed")
+    # What follows the stream (the boot image's length word) makes some tools end with an error
+    # after the whole kernel is out; the caller checks what came.
+    if not done.stdout:
+        raise PayloadError(f"{argv[0]}: {done.stderr.decode(errors='replace').strip()}")
+    return done.stdout
+
+
+def decompress(data):
+    """`data` decompressed. Raises PayloadError when it is in no known form."""
+    kind = compression(data)
+    if kind == "gzip":
+        return gzip.decompress(data)
+    if kind == "xz":
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(data)
+    if kind == "lzma":
+        return lzma.LZMADecompressor(lzma.FORMAT_ALONE).decompress(data)
+    if kind == "zstd":
+        return _tool(["zstd", "-dcq"], data)
+    if kind == "lz4":
+        return _tool(["lz4", "-dcq"], data)
+    if kind == "bzip2":
+        return _tool(["bzip2", "-dcq"], data)
+    raise PayloadError(f"no known compression: it starts with {data[:6].hex()}")
+
+
+def bzimage_payload(image):
+    """The compressed payload of a bzImage, without the length word at its end."""
+    if image[0x202:0x206] != b"HdrS":
+        raise PayloadError("not a bzImage: no HdrS at 0x202")
+    (version,) = struct.unpack_from("<H", image, 0x206)
+    if version < 0x208:
+        raise PayloadError(f"boot protocol {version >> 8}.{version & 255:02}: names no payload")
+    setup_sectors = image[0x1F1] or 4
+    offset, length = struct.unpack_from("<II", image, 0x248)
+    start = (setup_sectors + 1) * 512 + offset
+    if length < 8 or start + length > len(image):
+        raise PayloadError("the payload lies outside the image")
+    payload = image[start : start + length]
+    # The word is part of the stream's own format only for gzip.
+    return payload if compression(payload) == "gzip" else payload[:-4]
+
+
+def has_pvh_note(elf):
+    """Whether an ELF vmlinux names a PVH entry: the note of type 18 by "Xen"."""
+    if elf[:4] != b"\x7fELF" or elf[4] != 2:
+        return False
+    (phoff,) = struct.unpack_from("<Q", elf, 32)
+    phentsize, phnum = struct.unpack_from("<HH", elf, 54)
+    for i in range(phnum):
+        kind, _flags, offset, _va, _pa, filesz = struct.unpack_from("<IIQQQQ", elf, phoff + i * phentsize)
+        if kind != 4:
+            continue
+        at, end = offset, offset + filesz
+        while at + 12 <= end:
+            namesz, descsz, note = struct.unpack_from("<III", elf, at)
+            if note == 18 and elf[at + 12 : at + 12 + namesz].rstrip(b"\0") == b"Xen":
+                return True
+            at += 12 + (namesz + 3 & ~3) + (descsz + 3 & ~3)
+    return False
+
+
+def vmlinux(image):
+    """The ELF kernel in a bzImage. Raises PayloadError when there is none that starts by itself."""
+    elf = decompress(bzimage_payload(image))
+    if not has_pvh_note(elf):
+        raise PayloadError("its vmlinux has no PVH entry")
+    return elf
+
+
+def arm64_image(image):
+    """The flat arm64 Image in `image`: itself, decompressed, or out of an EFI zboot file."""
+    if image[4:8] == b"zimg":
+        offset, size = struct.unpack_from("<II", image, 8)
+        image = decompress(image[offset : offset + size])
+    elif compression(image):
+        image = decompress(image)
+    if image[0x38:0x3C] != b"ARMd":
+        raise PayloadError("not an arm64 Image")
+    return image
+
+
+def arch_of(image):
+    """The Debian name of the architecture a kernel image is for, or None."""
+    if image[0x202:0x206] == b"HdrS":
+        return "amd64"
+    if image[4:8] == b"zimg" or image[0x38:0x3C] == b"ARMd":
+        return "arm64"
+    if compression(image) == "gzip":
+        return "arm64"
+    return None

@@ -1,0 +1,246 @@
+"""One boot: the command line, the machine's way out, and what went wrong in it."""
+import dataclasses
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+
+CONSOLE = {"amd64": "ttyS0", "arm64": "ttyAMA0"}
+PROGRAM = {"amd64": "qemu-system-x86_64", "arm64": "qemu-system-aarch64"}
+HOST = {"x86_64": "amd64", "aarch64": "arm64"}
+# What a kernel says when something is wrong with it. WARNING: has a colon and a place; the boot line
+# may hold the word too.
+BAD = re.compile(
+    r"\bBUG: |\bBUG at |\bWARNING: |\bOops\b|Kernel panic|general protection fault|unable to handle|"
+    r"Internal error:|UBSAN:|KASAN:|detected stall|hung_task|blocked for more than|Out of memory: Killed process 1 "
+)
+CRASH = re.compile(r"Kernel panic|\bOops\b|unable to handle|general protection fault|Internal error:|\bBUG at ")
+
+
+class BootError(Exception):
+    pass
+
+
+def host_arch():
+    return HOST.get(os.uname().machine, os.uname().machine)
+
+
+# ---- which QEMU, which accelerator ----
+
+
+@dataclasses.dataclass
+class Qemu:
+    command: list  # with loader and firmware paths
+    version: tuple
+    where: str
+
+
+def unpacked(tree, arch):
+    """QEMU out of an unpacked Debian tree, with that tree's own loader and libraries."""
+    triplet = os.uname().machine + "-linux-gnu"
+    loaders = [os.path.join(tree, "lib64", "ld-linux-x86-64.so.2"), os.path.join(tree, "lib", "ld-linux-aarch64.so.1")]
+    loader = next((path for path in loaders if os.path.exists(path)), None)
+    libraries = f"{tree}/lib/{triplet}:{tree}/usr/lib/{triplet}"
+    program = os.path.join(tree, "usr", "bin", PROGRAM[arch])
+    if not loader or not os.path.exists(program):
+        raise BootError(f"{tree} has no {PROGRAM[arch]}")
+    firmware = [word for d in ("qemu", "seabios") for word in ("-L", os.path.join(tree, "usr", "share", d))]
+    return _checked([loader, "--library-path", libraries, program, *firmware], "private apt root")
+
+
+def installed(arch):
+    path = shutil.which(PROGRAM[arch])
+    if not path:
+        raise BootError(f"{PROGRAM[arch]} is not installed")
+    return _checked([path], path)
+
+
+def _checked(command, where):
+    done = subprocess.run([*command, "--version"], capture_output=True, text=True)
+    version = re.search(r"version (\d+)\.(\d+)", done.stdout)
+    if not version:
+        raise BootError(f"{command[0]}: {done.stderr.strip() or 'says no version'}")
+    return Qemu(command, (int(version[1]), int(version[2])), where)
+
+
+def accelerator(qemu, arch, kernel, initrd, remember):
+    """"kvm" where it boots a kernel within three seconds, else "tcg". VM_ACCEL decides without trying;
+    the answer holds until the host boots again."""
+    forced = os.environ.get("VM_ACCEL")
+    if forced in ("kvm", "tcg"):
+        return forced
+    if arch != host_arch() or not os.access("/dev/kvm", os.R_OK | os.W_OK):
+        return "tcg"
+    with open("/proc/sys/kernel/random/boot_id") as f:
+        boot = f.read().strip()
+    try:
+        with open(remember) as f:
+            memory = json.load(f)
+        if memory["boot"] == boot and memory["version"] == list(qemu.version):
+            return memory["accelerator"]
+    except (OSError, ValueError, KeyError):
+        pass
+    answer = "kvm" if _boots_under_kvm(qemu, arch, kernel, initrd) else "tcg"
+    os.makedirs(os.path.dirname(remember), exist_ok=True)
+    with open(remember, "w") as f:
+        json.dump({"boot": boot, "version": list(qemu.version), "accelerator": answer}, f)
+    return answer
+
+
+def _boots_under_kvm(qemu, arch, kernel, initrd):
+    """/dev/kvm may be there, and make virtual CPUs, and still not carry a kernel: so one is booted."""
+    command = [*qemu.command, *machine(arch, "kvm", qemu.version, 256, 1), "-serial", "stdio"]
+    command += ["-kernel", kernel, "-initrd", initrd, "-append", f"console={CONSOLE[arch]} panic=-1 rdinit=/bin/true"]
+    try:
+        # Whatever the kernel does about the missing init, it has then booted far enough to say so.
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=3)
+    except subprocess.TimeoutExpired as late:
+        return b"Run /bin/true as init process" in (late.stdout or b"")
+    return b"Run /bin/true as init process" in done.stdout
+
+
+def machine(arch, accel, version, memory, cpus):
+    if accel == "kvm":
+        cpu = "host"
+    elif arch == "amd64":
+        # QEMU 7.2 emulates these two wrongly enough to crash one 6.12 guest of eight.
+        cpu = "max" if version >= (10, 0) else "max,la57=off,cx16=off"
+    else:
+        # The architected pointer authentication algorithm is what makes "max" slow.
+        cpu = "max,pauth-impdef=on"
+    kind = "q35" if arch == "amd64" else "virt"
+    return [
+        "-machine", kind, "-accel", accel, "-cpu", cpu, "-m", str(memory), "-smp", str(cpus),
+        "-nodefaults", "-display", "none", "-no-reboot", "-nic", "none",
+    ]  # fmt: skip
+
+
+# ---- a boot ----
+
+
+@dataclasses.dataclass
+class Outcome:
+    """What came out of one boot. `programs` is {name: {out, err, how, code, ms, left}}."""
+
+    seconds: float
+    timed_out: bool
+    exit_code: int
+    console: str
+    kmsg: str = ""
+    programs: dict = dataclasses.field(default_factory=dict)
+    problems: list = dataclasses.field(default_factory=list)
+    done: bool = False
+
+
+FRAME = re.compile(rb"##oarbank ([a-z]+) (\S+) (\d+)\n")
+
+
+def parse_channel(data, outcome):
+    """Read the frames of channel.h into the outcome. Bytes between frames are skipped."""
+    at = 0
+    while found := FRAME.search(data, at):
+        word, name, length = found[1].decode(), found[2].decode(errors="replace"), int(found[3])
+        body = data[found.end() : found.end() + length]
+        at = found.end() + length
+        if len(body) < length:
+            outcome.problems.append(f"{name}: its output breaks off")
+        text = body.decode(errors="replace")
+        program = outcome.programs.setdefault(name, {"out": "", "err": "", "how": None, "code": 0, "ms": 0, "left": 0})
+        if word in ("out", "err"):
+            program[word] += text
+        elif word == "end":
+            how, code, ms, left = text.split()
+            program.update(how=how, code=int(code), ms=int(ms), left=int(left))
+        elif word == "problem":
+            outcome.problems.append(f"{name}: {text}")
+        elif word == "kmsg":
+            outcome.kmsg = text
+        elif word == "done":
+            outcome.done = True
+    for name in ("init", "kernel"):
+        outcome.programs.pop(name, None)
+
+
+def last_begun(data):
+    """The name of the program that runs now, for the progress line."""
+    begun = [m for m in FRAME.finditer(data) if m[1] == b"begin"]
+    return begun[-1][2].decode(errors="replace") if begun else None
+
+
+def bad_lines(text, around=12):
+    """The first thing the kernel complained of, with the lines after it; [] when it did not."""
+    lines = text.splitlines()
+    for i, line in enumerate(lines):
+        if BAD.search(line):
+            return lines[max(0, i - 1) : i + around]
+    return []
+
+
+def command_line(qemu, arch, accel, kernel, initrd, append, files, memory=512, cpus=1):
+    """QEMU's arguments; `files` are the console and channel paths, or None for a console on stdio."""
+    command = [*qemu.command, *machine(arch, accel, qemu.version, memory, cpus)]
+    command += ["-kernel", kernel, "-initrd", initrd, "-append", append]
+    if files is None:
+        command += ["-serial", "mon:stdio"]
+        channel = "null,id=channel"
+    else:
+        command += ["-chardev", f"file,id=console,path={files[0]}", "-serial", "chardev:console"]
+        channel = f"file,id=channel,path={files[1]}"
+    command += [
+        "-device", "virtio-serial-pci", "-chardev", channel,
+        "-device", "virtserialport,chardev=channel,name=oarbank",
+    ]  # fmt: skip
+    if arch == "amd64" and files is not None:
+        command += ["-chardev", f"file,id=second,path={files[2]}", "-serial", "chardev:second"]
+    return command
+
+
+def boot(command, files, seconds, state=lambda word: None):
+    """Run QEMU until it ends or its time is up."""
+    start = time.monotonic()
+    for path in files:
+        open(path, "wb").close()
+    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    timed_out = False
+    try:
+        while True:
+            try:
+                process.wait(0.1)
+                break
+            except subprocess.TimeoutExpired:
+                state(last_begun(_channel(files)) or "booting")
+            if time.monotonic() - start > seconds:
+                timed_out = True
+                process.kill()
+                process.wait()
+                break
+    except BaseException:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        raise
+    finally:
+        errors = process.stderr.read().decode(errors="replace")
+        process.stderr.close()
+    with open(files[0], "rb") as f:
+        console = f.read().decode(errors="replace")
+    outcome = Outcome(time.monotonic() - start, timed_out, process.returncode, console.replace("\r", ""))
+    parse_channel(_channel(files), outcome)
+    if process.returncode and not timed_out:
+        outcome.problems.append(f"QEMU ended with {process.returncode}: {errors.strip()[-300:]}")
+    return outcome
+
+
+def _channel(files):
+    data = b""
+    for path in files[1:]:
+        with open(path, "rb") as f:
+            data += f.read()
+    return data
+
+
+def crashed(outcome):
+    """Whether the machine died before it was done: the one thing a second boot is allowed for."""
+    return not outcome.done and (not outcome.timed_out or bool(CRASH.search(outcome.console)))

@@ -1,0 +1,27 @@
+# Real kernels in QEMU: the same binaries on every row of vm-tests/rows.tsv.
+
+VM_PROGRAMS := $(B)/vm/bin/init $(B)/vm/bin/contain
+# musl brings no kernel headers: those beside the C library of $(CC) serve, after its own.
+VM_FLAGS := -Os -g $(HARDEN) -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch)
+
+$(B)/vm/obj/%.c.o: vm-tests/%.c
+	@mkdir -p $(@D)
+	$(LAUNCH_CC) -std=gnu17 $(WARN_C) -D_GNU_SOURCE $(VM_FLAGS) -MMD -MP -c -o $@ $<
+
+$(B)/vm/bin/init: $(B)/vm/obj/init.c.o $(B)/vm/obj/child.c.o $(B)/vm/obj/channel.c.o
+$(B)/vm/bin/contain: $(B)/vm/obj/contain.c.o
+$(VM_PROGRAMS):
+	@mkdir -p $(@D)
+	$(LAUNCH_CC) -static -o $@ $^
+
+.PHONY: vm-check vm-shell vm-fetch vm-build
+vm-build: all $(VM_PROGRAMS)
+
+vm-check: vm-build ## boot every kernel of the matrix; ROW=name one; KERNEL_DIR=dir what is there too
+	@vm-tests/vm check --build $(B) $(ROW:%=--row %) $(ARCH:%=--arch %) $(KERNEL_DIR:%=--kernel-dir %) $(if $(JOBS),--jobs $(JOBS))
+
+vm-shell: vm-build ## a prompt on the kernel of ROW=name
+	@vm-tests/vm shell --build $(B) $(ROW:%=--row %)
+
+vm-fetch: vm-build ## fetch the newest kernels into the cache
+	@vm-tests/vm fetch --build $(B)
