@@ -52,7 +52,7 @@ static int read_unit(struct json *j, uint32_t *ret)
 		return json_syntax(j, "a \\u escape is cut short");
 	memcpy(digits, j->at, 4);
 	digits[4] = '\0';
-	if (text_uint(digits, 16, 0xffff, &value) < 0)
+	if (strlen(digits) != 4 || text_uint(digits, 16, 0xffff, &value) < 0)
 		return json_syntax(j, "a \\u escape needs four hexadecimal digits");
 	j->at += 4;
 	*ret = (uint32_t)value;

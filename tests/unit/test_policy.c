@@ -126,6 +126,8 @@ static const struct row refused[] = {
 	ROW("{\"module\":\"m\\", "does not end"),
 	ROW("{\"module\":\"\\u12", "cut short"),
 	ROW("{\"module\":\"\\u12g4\"}", "hexadecimal"),
+	ROW("{\"module\":\"\\u044\0\"}", "hexadecimal"),
+	ROW("{\"module\":\"\\u\0004\"}", "hexadecimal"),
 	ROW("{\"module\":\"\\x41\"}", "unknown escape"),
 	ROW("{\"module\":\"\\\0\"}", "unknown escape"),
 	ROW("{\"module\":\"a\nb\"}", "control character"),
