@@ -229,7 +229,8 @@ int options_parse(int argc, char **argv, struct options *ret, struct fault *why)
 	}
 	if (options.file_count && (options.mode == MODE_SANDBOX || options.mode == MODE_EXPLAIN)) {
 		options_free(&options);
-		return refuse(why, "modules are part of the whole report, not of ", p.mode_option, "");
+		return refuse(why, "modules are part of the whole report, not of ", p.mode_option,
+			      "");
 	}
 	*ret = options;
 	return 0;
