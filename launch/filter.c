@@ -59,8 +59,8 @@ int filter_number(const struct filter_arch *arch, const char *name, size_t len)
 	return number < 0 ? -1 : number;
 }
 
-/* ---- rules as libseccomp takes them
- * -------------------------------------------------------------------- */
+/* ---- rules as libseccomp takes them ------------------------------------------------------------
+ */
 
 #define COMPARISONS_MAX 64
 
@@ -140,24 +140,87 @@ static bool names_call(const struct filter_rule *rule, const char *name, size_t 
 	return false;
 }
 
-bool filter_call_has_exceptions(struct filter_choice choice, const char *name, size_t len)
-{
-	bool allows = false;
+/* How the rules about a call are said without an order: */
+enum call_kind {
+	CALL_LEFT_OUT, /* they are not */
+	CALL_PLAIN,    /* the refusing ones, as they stand; none allows what a later one refuses */
+	CALL_INVERTED, /* what does not pass `allow` is refused with `refuse` */
+};
 
-	for (size_t i = 0; i < filter_rule_count; i++) {
-		if (!names_call(&filter_rules[i], name, len))
-			continue;
-		if (filter_rule_error(&filter_rules[i], choice) == 0)
-			allows = true;
-		else if (allows)
-			return true;
+struct call_rules {
+	enum call_kind kind;
+	const struct filter_rule *allow;
+	const struct filter_rule *refuse;
+};
+
+/* The values under a small mask, or one value alone, have a complement that can be written down. */
+static bool can_invert(const struct filter_rule *rule)
+{
+	for (size_t i = 0; i < FILTER_TESTS_MAX && rule->tests[i].name; i++) {
+		const struct filter_test *test = &rule->tests[i];
+
+		if (test->op != FILTER_IS ||
+		    (filter_test_mask(test) > 0xf && (test->count > 1 || test->mask)))
+			return false;
 	}
-	return false;
+	return true;
 }
 
-/* Add the rule for one call, or for all it names when `only` is NULL. */
+static struct call_rules rules_of(struct filter_choice choice, const char *name, size_t len)
+{
+	struct call_rules call = { .kind = CALL_PLAIN };
+	size_t count = 0;
+
+	for (size_t i = 0; i < filter_rule_count; i++) {
+		const struct filter_rule *rule = &filter_rules[i];
+
+		if (!names_call(rule, name, len))
+			continue;
+		count++;
+		if (filter_rule_error(rule, choice) == 0) {
+			call.allow = rule;
+		} else if (call.allow) {
+			call.refuse = rule;
+			call.kind = CALL_LEFT_OUT;
+		}
+	}
+	if (call.refuse && count == 2 && can_invert(call.allow))
+		call.kind = CALL_INVERTED;
+	return call;
+}
+
+/* Refuse each value that fails a test of the rule that allows. */
+static int add_inverted(scmp_filter_ctx ctx, struct filter_choice choice, int number,
+			const struct call_rules *call)
+{
+	uint32_t action = SCMP_ACT_ERRNO(filter_rule_error(call->refuse, choice));
+	int r = 0;
+
+	for (size_t t = 0; t < FILTER_TESTS_MAX && call->allow->tests[t].name && r == 0; t++) {
+		const struct filter_test *test = &call->allow->tests[t];
+		uint32_t mask = filter_test_mask(test);
+
+		if (mask > 0xf)
+			r = seccomp_rule_add_exact(
+				ctx, action, number, 1,
+				SCMP_CMP(test->arg, SCMP_CMP_NE, test->words[0].value, 0));
+		for (uint32_t value = 0; mask <= 0xf && value <= mask && r == 0; value++) {
+			bool allowed = false;
+
+			for (size_t i = 0; i < test->count; i++)
+				allowed |= test->words[i].value == value;
+			if (!allowed)
+				r = seccomp_rule_add_exact(
+					ctx, action, number, 1,
+					SCMP_CMP(test->arg, SCMP_CMP_MASKED_EQ, mask, value));
+		}
+	}
+	return r;
+}
+
+/* Add to the program of all calls what the rule says of each call it names. */
 static int add_rule(scmp_filter_ctx ctx, const struct filter_arch *arch,
-		    struct filter_choice choice, const struct filter_rule *rule, const char *only)
+		    struct filter_choice choice, const struct filter_rule *rule)
 {
 	const char *cursor = rule->calls, *name;
 	uint16_t error = filter_rule_error(rule, choice);
@@ -165,16 +228,29 @@ static int add_rule(scmp_filter_ctx ctx, const struct filter_arch *arch,
 	int r = 0;
 
 	while (r == 0 && (name = filter_next_call(&cursor, &len))) {
+		struct call_rules call = rules_of(choice, name, len);
 		int number = rule_number(arch, name, len);
 
 		if (number < 0)
 			continue;
-		if (only && len == strlen(only) && memcmp(only, name, len) == 0 && !error)
-			r = add_products(ctx, SCMP_ACT_ALLOW, number, rule);
-		else if (!only && error && !filter_call_has_exceptions(choice, name, len))
+		if (call.kind == CALL_PLAIN && error)
 			r = add_products(ctx, SCMP_ACT_ERRNO(error), number, rule);
+		else if (call.kind == CALL_INVERTED && rule == call.allow)
+			r = add_inverted(ctx, choice, number, &call);
 	}
 	return r;
+}
+
+/* Add to the program of one call what the rule lets through. */
+static int add_allowed(scmp_filter_ctx ctx, const struct filter_arch *arch,
+		       struct filter_choice choice, const struct filter_rule *rule,
+		       const char *call)
+{
+	int number = rule_number(arch, call, strlen(call));
+
+	if (number < 0 || !names_call(rule, call, strlen(call)) || filter_rule_error(rule, choice))
+		return 0;
+	return add_products(ctx, SCMP_ACT_ALLOW, number, rule);
 }
 
 static int export(scmp_filter_ctx ctx, struct sc_insn insns[FILTER_REFERENCE_MAX])
@@ -206,8 +282,10 @@ static int compile(scmp_filter_ctx ctx, const struct filter_arch *arch, struct f
 	}
 	r = r < 0 ? r : seccomp_attr_set(ctx, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	r = r < 0 ? r : seccomp_attr_set(ctx, SCMP_FLTATR_ACT_BADARCH, SCMP_ACT_KILL_PROCESS);
-	for (size_t i = 0; i < filter_rule_count && r == 0; i++)
-		r = add_rule(ctx, arch, choice, &filter_rules[i], only);
+	for (size_t i = 0; i < filter_rule_count && r == 0; i++) {
+		r = only ? add_allowed(ctx, arch, choice, &filter_rules[i], only)
+			 : add_rule(ctx, arch, choice, &filter_rules[i]);
+	}
 	return r < 0 ? r : export(ctx, insns);
 }
 
@@ -221,6 +299,11 @@ static int reference(const struct filter_arch *arch, struct filter_choice choice
 	if (ctx)
 		seccomp_release(ctx);
 	return r < 0 ? fault_errno(why, "libseccomp", arch->name, -r) : r;
+}
+
+bool filter_reference_has(struct filter_choice choice, const char *name, size_t len)
+{
+	return rules_of(choice, name, len).kind != CALL_LEFT_OUT;
 }
 
 int filter_reference(const struct filter_arch *arch, struct filter_choice choice,

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
-/* ---- words: constants of the kernel's interface, the same on x86-64, aarch64 and riscv64
- * ---------- */
+/* ---- words: constants of the kernel's interface, the same on x86-64, aarch64 and riscv64 -------
+ */
 
 static const struct filter_word unix_family[] = { { 1, "AF_UNIX" } };
 static const struct filter_word inet_families[] = { { 2, "AF_INET" }, { 10, "AF_INET6" } };
@@ -80,8 +80,8 @@ static const struct filter_word plain_personas[] = {
 	{ 0x40000, "ADDR_NO_RANDOMIZE" },
 };
 
-/* ---- rules
- * ---------------------------------------------------------------------------------------- */
+/* ---- rules -------------------------------------------------------------------------------------
+ */
 
 #define WORDS(list) .words = (list), .count = sizeof(list) / sizeof((list)[0])
 #define IS(n, label, list)                                                \
@@ -217,7 +217,7 @@ const struct filter_rule filter_rules[] = {
 	},
 	{
 		.calls = "ptrace process_vm_readv process_vm_writev pidfd_getfd process_madvise "
-			 "process_mrelease kcmp migrate_pages move_pages",
+			 "kcmp migrate_pages move_pages",
 		.error = EPERM,
 		.why = "memory and descriptors of other processes",
 	},
@@ -298,7 +298,7 @@ const struct filter_rule filter_rules[] = {
 		.why = "without MFD_NOEXEC_SEAL what is written there can be executed",
 	},
 	{
-		.calls = "memfd_secret uselib",
+		.calls = "memfd_secret process_mrelease uselib",
 		.error = ENOSYS,
 		.why = "no program needs them",
 	},
@@ -316,14 +316,9 @@ const struct filter_rule filter_rules[] = {
 		.why = "its flags are out of a filter's sight; libc falls back to clone",
 	},
 	{
-		.calls = "unshare setns",
+		.calls = "unshare setns listns",
 		.error = EPERM,
 		.why = "no namespaces",
-	},
-	{
-		.calls = "listns",
-		.error = ENOSYS,
-		.why = "lists namespaces; programs fall back to /proc",
 	},
 	{
 		.calls =
@@ -348,7 +343,7 @@ const struct filter_rule filter_rules[] = {
 		.why = "tools for watching and attacking the kernel",
 	},
 	{
-		.calls = "quotactl quotactl_fd syslog lookup_dcookie acct swapon swapoff vhangup "
+		.calls = "quotactl quotactl_fd syslog acct swapon swapoff vhangup "
 			 "sethostname setdomainname",
 		.error = EPERM,
 		.why = "the administrator's",
@@ -392,8 +387,8 @@ const struct filter_arch filter_arches[FILTER_ARCHES] = {
 	  { { 0, 37 }, { 39, 243 }, { 258, 294 }, { 424, FILTER_NEWEST } } },
 };
 
-/* ---- reading them
- * --------------------------------------------------------------------------------- */
+/* ---- reading them ------------------------------------------------------------------------------
+ */
 
 uint16_t filter_rule_error(const struct filter_rule *rule, struct filter_choice choice)
 {
