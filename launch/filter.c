@@ -59,8 +59,7 @@ int filter_number(const struct filter_arch *arch, const char *name, size_t len)
 	return number < 0 ? -1 : number;
 }
 
-/* ---- rules as libseccomp takes them ------------------------------------------------------------
- */
+/* ---- rules as libseccomp takes them -------------------------------------------------- */
 
 #define COMPARISONS_MAX 64
 

@@ -5,8 +5,7 @@
 
 #include "kabi/text.h"
 
-/* ---- what each number leads to -----------------------------------------------------------------
- */
+/* ---- what each number leads to ------------------------------------------------------- */
 
 #define NUMBERS (FILTER_NEWEST + 1)
 #define RULES_MAX 8
@@ -115,8 +114,7 @@ static int lay_out(const struct filter_arch *arch, filter_number_fn number, stru
 	return r < 0 ? r : add_branch(layout, NUMBERS, &unknown);
 }
 
-/* ---- how the numbers are told apart ------------------------------------------------------------
- */
+/* ---- how the numbers are told apart -------------------------------------------------- */
 
 /* What loading a program costs the kernel, in steps: it walks every number's way to its answer, for
  * its allow bitmap (3 ns a step on 6.18), and checks, converts and compiles each instruction (170
@@ -182,8 +180,7 @@ static void make_plan(const struct layout *layout, struct plan *plan)
 	}
 }
 
-/* ---- instructions, written from the last to the first ------------------------------------------
- */
+/* ---- instructions, written from the last to the first -------------------------------- */
 
 #define LD_WORD 0x20 /* BPF_LD | BPF_W | BPF_ABS */
 #define AND 0x54     /* BPF_ALU | BPF_AND | BPF_K */

@@ -3,8 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* ---- words: constants of the kernel's interface, the same on x86-64, aarch64 and riscv64 -------
- */
+/* ---- words: constants of the kernel's interface, the same on x86-64, aarch64 and riscv64 ---- */
 
 static const struct filter_word unix_family[] = { { 1, "AF_UNIX" } };
 static const struct filter_word inet_families[] = { { 2, "AF_INET" }, { 10, "AF_INET6" } };
@@ -80,8 +79,7 @@ static const struct filter_word plain_personas[] = {
 	{ 0x40000, "ADDR_NO_RANDOMIZE" },
 };
 
-/* ---- rules -------------------------------------------------------------------------------------
- */
+/* ---- rules --------------------------------------------------------------------------- */
 
 #define WORDS(list) .words = (list), .count = sizeof(list) / sizeof((list)[0])
 #define IS(n, label, list)                                                \
@@ -387,8 +385,7 @@ const struct filter_arch filter_arches[FILTER_ARCHES] = {
 	  { { 0, 37 }, { 39, 243 }, { 258, 294 }, { 424, FILTER_NEWEST } } },
 };
 
-/* ---- reading them ------------------------------------------------------------------------------
- */
+/* ---- reading them -------------------------------------------------------------------- */
 
 uint16_t filter_rule_error(const struct filter_rule *rule, struct filter_choice choice)
 {

@@ -69,8 +69,7 @@ static int judge_pairs(const char *dir)
 	return 0;
 }
 
-/* ---- the kernel's allow bitmap -----------------------------------------------------------------
- */
+/* ---- the kernel's allow bitmap ------------------------------------------------------- */
 
 static int judge_cache_line(const char *line, struct filter_choice choice)
 {

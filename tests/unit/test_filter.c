@@ -450,8 +450,7 @@ static void numbers_from_the_future_are_enosys(void **state)
 	}
 }
 
-/* ---- words -------------------------------------------------------------------------------------
- */
+/* ---- words --------------------------------------------------------------------------- */
 
 static const struct filter_word header_words[] = {
 #define WORD(name)                      \
@@ -504,8 +503,7 @@ static void words_have_the_headers_values(void **state)
 	assert_int_equal(met, COUNT(header_words));
 }
 
-/* ---- in words ----------------------------------------------------------------------------------
- */
+/* ---- in words ------------------------------------------------------------------------ */
 
 struct printed {
 	char text[32768];

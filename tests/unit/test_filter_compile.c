@@ -201,8 +201,7 @@ static void compiling_again_gives_the_same(void **state)
 	}
 }
 
-/* ---- libseccomp as the oracle ------------------------------------------------------------------
- */
+/* ---- libseccomp as the oracle -------------------------------------------------------- */
 
 /* The newest call of libseccomp 2.5.4: set_mempolicy_home_node. */
 #define ORACLE_NEWEST 450
