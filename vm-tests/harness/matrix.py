@@ -148,13 +148,13 @@ class Matrix:
     def _modules(self, row, kernel):
         """([(path in the machine, arguments)], [(path, bytes)]) of what the row loads."""
         order, files = [], []
+        suite = fetch.parse_source(row.source)[1].get("suite")
         if row.limit:
-            data = limit.module(self.store, kernel, self.source)
+            data = limit.module(self.store, kernel, suite, self.source)
             order.append(("/lib/modules/oarbank_abi_limit.ko", f"abi={row.limit}"))
             files.append((order[-1][0], data))
         if row.has("module"):
-            kind, fields = fetch.parse_source(row.source)
-            tree = self.store.modules(kernel, fields.get("suite"))
+            tree = self.store.modules(kernel, suite)
             for name, data in image.module_order(row.machine["module"], image.module_files(tree)):
                 order.append((f"/lib/modules/{name}.ko", ""))
                 files.append((order[-1][0], data))
