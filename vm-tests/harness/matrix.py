@@ -22,7 +22,7 @@ def expand(runs, row):
     only = row.has("only")
     expanded = []
     for run in runs:
-        if only and run.name not in only.split(","):
+        if not row.fits(run.when) or (only and run.name not in only.split(",")):
             continue
         whos = {"row": [row.has("user") or "user"], "both": ["root", "user"]}.get(run.who, [run.who])
         if row.has("pid1"):
@@ -41,7 +41,7 @@ def row_file(row, runs, modules):
         name, _, value = setting.partition(":")
         lines.append(f"sysctl\t{name}\t{value}")
     if row.has("module"):
-        lines.append("mode\t/dev/dri/renderD128\t0666")
+        lines += [f"mode\t/dev/dri/{node}\t0666" for node in ("renderD128", "card0")]
     for run in runs:
         uid, command = (0 if run.who == "root" else image.USER), run.command
         if row.has("wrap"):
@@ -109,7 +109,7 @@ class Matrix:
         self.out = os.path.join(self.build, "vm")
         self.progress = show.Progress(len(self.rows))
         self.store = fetch.Store(self.build, say=self.progress.say)
-        self.boards, self.qemus, self.accels, self.kernels = {}, {}, {}, {}
+        self.boards, self.qemus, self.accels, self.kernels, self.modules = {}, {}, {}, {}, {}
 
     def prepare(self, refresh=False):
         """Everything the rows need, before the first boots."""
@@ -119,6 +119,8 @@ class Matrix:
                 self.qemus[arch] = self._qemu(arch)
                 self.boards[arch] = Board(arch, self.build, self.source, self.runs, self.store)
                 self.accels[arch] = self._accelerator(arch)
+            for row in self.rows:
+                self.modules[row.name] = self._modules(row)
 
     def _qemu(self, arch):
         package = {"amd64": "qemu-system-x86", "arm64": "qemu-system-arm"}[arch]
@@ -145,8 +147,17 @@ class Matrix:
 
     # ---- one row ----
 
-    def _modules(self, row, kernel):
-        """([(path in the machine, arguments)], [(path, bytes)]) of what the row loads."""
+    def _modules(self, row):
+        """([(path in the machine, arguments)], [(path, bytes)]) of what the row loads, or why not."""
+        kernel = self.kernels[row.source, row.arch]
+        if not isinstance(kernel, fetch.Kernel):
+            return kernel
+        try:
+            return self._load(row, kernel)
+        except FAULTS as problem:
+            return problem
+
+    def _load(self, row, kernel):
         order, files = [], []
         suite = fetch.parse_source(row.source)[1].get("suite")
         if row.limit:
@@ -167,9 +178,10 @@ class Matrix:
             raise kernel
         if kernel.arch != row.arch:
             raise fetch.FetchError(f"{kernel.origin} is for {kernel.arch}")
+        if isinstance(self.modules[row.name], Exception):
+            raise self.modules[row.name]
         runs = expand(self.runs, row)
-        with self.store.locked():
-            order, files = self._modules(row, kernel)
+        order, files = self.modules[row.name]
         archive = image.cpio.Archive()
         for path, data in files:
             archive.file(path, data)

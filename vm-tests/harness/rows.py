@@ -7,7 +7,7 @@ LETTER = {word: letter for letter, word in STATUS.items()}
 STATES = ("not-built", "off-at-boot", "filtered", "unknown")
 ARCHES = ("amd64", "arm64")
 COLUMNS = ("name", "arch", "source", "boot", "machine", "limit", "abi", "status", "expect")
-RUN_COLUMNS = ("name", "as", "kind", "seconds", "with", "command")
+RUN_COLUMNS = ("name", "as", "kind", "seconds", "when", "with", "command")
 KINDS = ("report", "tap", "launch", "exit0")
 # Words of the machine column, and what their value must look like.
 MACHINE = {
@@ -44,6 +44,12 @@ class Row:
     def has(self, word):
         return self.machine.get(word)
 
+    def fits(self, when):
+        """Whether a machine word such as module=vgem is this row's."""
+        key, _, value = when.partition("=")
+        mine = self.machine.get(key, [])
+        return not when or value in (mine if isinstance(mine, list) else [mine])
+
 
 @dataclasses.dataclass
 class Run:
@@ -51,6 +57,7 @@ class Run:
     who: str  # row, root, user or both
     kind: str
     seconds: int
+    when: str  # a machine word, or "" for every row
     files: list  # that go on board besides
     command: list
 
@@ -173,13 +180,15 @@ def parse_runs(text, where="runs.tsv"):
     for at, fields in _lines(text, where):
         if len(fields) != len(RUN_COLUMNS):
             raise TableError(f"{at}: {len(fields)} columns, {len(RUN_COLUMNS)} needed: {' '.join(RUN_COLUMNS)}")
-        name, who, kind, seconds, files, command = fields
+        name, who, kind, seconds, when, files, command = fields
         if who not in ("row", "root", "user", "both"):
             raise TableError(f"{at}: '{who}' is none of row root user both")
         if kind not in KINDS:
             raise TableError(f"{at}: kind '{kind}' is none of {' '.join(KINDS)}")
         if not seconds.isdigit() or not 0 < int(seconds) <= 600:
             raise TableError(f"{at}: '{seconds}' is no number of seconds")
+        if when != "-":
+            _machine(when, at)
         files = [] if files == "-" else files.split()
-        runs.append(Run(name, who, kind, int(seconds), files, command.split()))
+        runs.append(Run(name, who, kind, int(seconds), "" if when == "-" else when, files, command.split()))
     return runs
