@@ -23,7 +23,17 @@ $(B)/dev/tests/unit/test_filter_compile: $(call COMPILER_OBJECTS,dev)
 $(REPLAY): $(B)/dev/tests/fuzz/replay_%: $(B)/dev/tests/fuzz/fuzz_%.c.o $(B)/dev/tests/fuzz/replay.c.o $(B)/dev/tests/fake.a $(ARCHIVES_dev)
 	$(CC) $(LINK_dev) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
 
-check: all $(B)/dev/oarbank-probe $(UNIT) $(REPLAY) $(LIVE) ## run every test
+# The attack matrix is one static program, so that a bundle with nothing else in it can hold it.
+ATTACKER := $(B)/attack/attacker
+ATTACKER_OBJECTS := $(patsubst %,$(B)/attack/%.o,$(wildcard tests/attack/*.c) kabi/errno_name.c kabi/text.c)
+
+$(B)/attack/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 $(WARN_C) $(CPPFLAGS) -O1 -g -MMD -MP -c -o $@ $<
+$(ATTACKER): $(ATTACKER_OBJECTS)
+	$(CC) $(if $(call static_lib,libc.a),-static) -o $@ $^ -pthread $(LDFLAGS)
+
+check: all $(B)/dev/oarbank-probe $(UNIT) $(REPLAY) $(LIVE) $(ATTACKER) ## run every test
 	@tests/run --build $(B) $(UNIT) $(REPLAY) $(LIVE) $(SCRIPTS)
 
 check-live: all $(B)/dev/oarbank-probe $(LIVE) ## run the tests that ask this kernel

@@ -1,0 +1,148 @@
+/* Running attempts: one in a child, or all of a profile in one confined process. */
+#include "tests/attack/attack.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mount.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kabi/fault.h"
+
+#define SECONDS_MAX 3
+
+/* ---- an answer as an exit code: 0, an errno, 200 and a signal, or 255 ---- */
+
+int answer_code(int answer)
+{
+	if (answer == BROKEN)
+		return 255;
+	return answer <= KILLED(0) ? 200 - (answer - KILLED(0)) : -answer;
+}
+
+int code_answer(int code)
+{
+	if (code == 255)
+		return BROKEN;
+	return code > 200 ? KILLED(code - 200) : -code;
+}
+
+const char *answer_text(int answer, char buf[32])
+{
+	char name[ERRNO_NAME_MAX];
+
+	if (answer == 0)
+		return "success";
+	if (answer == BROKEN)
+		return "broken";
+	if (answer <= KILLED(0))
+		snprintf(buf, 32, "signal %d", KILLED(0) - answer);
+	else
+		snprintf(buf, 32, "%s", errno_name(-answer, name));
+	return buf;
+}
+
+int status_answer(int status)
+{
+	if (WIFSIGNALED(status))
+		return KILLED(WTERMSIG(status));
+	return WIFEXITED(status) ? code_answer(WEXITSTATUS(status)) : BROKEN;
+}
+
+/* ---- one ---- */
+
+int wait_answer(pid_t pid)
+{
+	int status;
+
+	while (waitpid(pid, &status, 0) < 0)
+		if (errno != EINTR)
+			return BROKEN;
+	return status_answer(status);
+}
+
+int attempt_run(const struct stage *s, const struct row *row)
+{
+	alarm(SECONDS_MAX);
+	return row->run(s, row->arg);
+}
+
+static int attempt_in_child(const struct stage *s, const struct row *row)
+{
+	pid_t pid = fork();
+
+	if (pid < 0)
+		return BROKEN;
+	if (pid == 0)
+		_exit(answer_code(attempt_run(s, row)));
+	return wait_answer(pid);
+}
+
+/* ---- many ---- */
+
+int batch_main(const struct stage *s, enum profile profile)
+{
+	const struct row *row;
+
+	/* A mount that a control leaves behind goes with this process. */
+	if (profile == PROFILE_COUNT && geteuid() == 0 && unshare(CLONE_NEWNS) == 0)
+		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
+	for (size_t i = 0; (row = row_at(i)); i++) {
+		struct answer a = { .row = (uint32_t)i };
+
+		if (row_is_alone(row) || !row_is_for(row, profile))
+			continue;
+		a.answer = attempt_in_child(s, row);
+		if (write(STDOUT_FILENO, &a, sizeof(a)) != sizeof(a))
+			return 1;
+	}
+	return 0;
+}
+
+/* ---- for the attempts ---- */
+
+int broken(const char *what)
+{
+	char name[ERRNO_NAME_MAX];
+
+	dprintf(STDERR_FILENO, "# broken: %s: %s\n", what, errno_name(errno, name));
+	return BROKEN;
+}
+
+int answer(long result)
+{
+	return result < 0 ? -errno : (int)result;
+}
+
+int answer_zero(long result)
+{
+	return result < 0 ? -errno : 0;
+}
+
+int answer_fd(int fd)
+{
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
+}
+
+int try_syscall(const struct stage *s, const long *arg)
+{
+	(void)s;
+	return answer_zero(syscall(arg[0], arg[1], arg[2], arg[3], arg[4], arg[5], arg[6]));
+}
+
+int exec_do(const char *path, const char *what)
+{
+	char *const argv[] = { (char *)path, (char *)"do", (char *)what, NULL };
+
+	execv(path, argv);
+	return -errno;
+}
