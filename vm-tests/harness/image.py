@@ -25,6 +25,26 @@ FILES = {
 }
 
 
+# The service of a row with pid1=systemd: an agent as systemd starts one. Nothing of the usual boot is
+# needed before it, so nothing of it is waited for.
+UNITS = {
+    "oarbank.target": "[Unit]\nDefaultDependencies=no\nRequires=oarbank.service\n",
+    "oarbank.service": """[Unit]
+DefaultDependencies=no
+[Service]
+Type=oneshot
+User=user
+Delegate=yes
+TimeoutStartSec=infinity
+StandardOutput=null
+StandardError=null
+ExecStartPre=+/init open
+ExecStart=/init unit
+ExecStopPost=+/init finish
+""",
+}
+
+
 class ImageError(Exception):
     pass
 
@@ -93,6 +113,18 @@ def base(programs, busybox, arch, root="", strip=None):
         archive.file(inside, data, os.stat(here).st_mode & 0o777)
     for inside, here in libraries_of(elves, arch, root).items():
         archive.file(inside, read(here), 0o755)
+    return archive.bytes()
+
+
+def systemd(tree):
+    """An archive with an unpacked systemd, and our service for it; goes before the base."""
+    archive = cpio.Archive()
+    for top in ("lib", "usr/lib", "bin", "sbin", "etc", "lib64"):
+        if os.path.isdir(os.path.join(tree, top)):
+            archive.tree(os.path.join(tree, top), top)
+    for name, text in UNITS.items():
+        archive.file(f"etc/systemd/system/{name}", text.encode())
+    archive.file("etc/machine-id", b"0123456789abcdef0123456789abcdef\n")
     return archive.bytes()
 
 

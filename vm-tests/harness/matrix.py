@@ -1,6 +1,7 @@
 """A run of the matrix: rows to kernels, kernels to machines, machines to verdicts."""
 import concurrent.futures
 import dataclasses
+import functools
 import glob
 import os
 import re
@@ -14,6 +15,7 @@ from .debian import DebianError
 from .payload import PayloadError
 
 APPEND = "panic=-1 quiet cryptomgr.notests"
+SYSTEMD = "rdinit=/lib/systemd/systemd systemd.unit=oarbank.target systemd.log_level=warning"
 FAULTS = (fetch.FetchError, DebianError, PayloadError, image.ImageError, qemu.BootError, limit.LimitError, OSError)
 
 
@@ -69,6 +71,10 @@ class Board:
         strip = ["strip"] if arch == qemu.host_arch() else [limit.cross_tool(arch, "strip")]
         self.base = image.base(programs, os.path.join(busybox, "bin", "busybox"), arch, self.root, strip)
 
+    @functools.cached_property
+    def systemd(self):
+        return image.systemd(self.store.closure("systemd", ["systemd"], ["bookworm"], self.arch))
+
     def _files(self, path):
         """{path in the machine: file here} for what runs.tsv names."""
         if path.startswith("/bin/") and path[5:] in ("true", "sh", "busybox"):
@@ -121,6 +127,8 @@ class Matrix:
                 self.accels[arch] = self._accelerator(arch)
             for row in self.rows:
                 self.modules[row.name] = self._modules(row)
+                if row.has("pid1"):
+                    self.boards[row.arch].systemd  # noqa: B018 (fetched now, not by the rows)
 
     def _qemu(self, arch):
         package = {"amd64": "qemu-system-x86", "arm64": "qemu-system-arm"}[arch]
@@ -193,12 +201,16 @@ class Matrix:
         os.makedirs(directory, exist_ok=True)
         initrd = os.path.join(directory, "initrd")
         with open(initrd, "wb") as f:
+            if row.has("pid1"):
+                f.write(self.boards[row.arch].systemd)
             f.write(self.boards[row.arch].base)
             f.write(archive.bytes())
         return kernel, initrd, runs
 
     def command(self, row, kernel, initrd, files):
         append = f"console={qemu.CONSOLE[row.arch]} {APPEND} {row.boot}".strip()
+        if row.has("pid1"):
+            append += f" {SYSTEMD}"
         memory, cpus = int(row.has("mem") or 512), int(row.has("cpus") or 1)
         return qemu.command_line(
             self.qemus[row.arch], row.arch, self.accels[row.arch], kernel.boot, initrd, append, files, memory, cpus
