@@ -11,12 +11,17 @@
 /* For the real paths of roots that are given by way of a symbolic link. */
 #define REAL_TEXT_MAX (64 * 1024)
 
-struct opened {
-	int fds[PLAN_RULES_MAX]; /* by rule; -1: skipped, or not yet */
-	bool is_dir[PLAN_RULES_MAX];
-	const char *paths[PLAN_RULES_MAX]; /* where they really are */
-	bool moved;			   /* one of them is not where the policy says */
+/* A rule's path, opened. */
+struct place {
+	const char *path; /* where it really is */
+	int fd;		  /* -1: skipped, or not yet */
+	bool is_dir;
+};
+
+struct places {
+	bool moved; /* a root is not where the policy says */
 	size_t used;
+	struct place of[PLAN_RULES_MAX]; /* by rule */
 	char text[REAL_TEXT_MAX];
 };
 
@@ -42,11 +47,11 @@ static int open_path(const struct kernel *k, const char *path, bool links)
 }
 
 /* The path has a link on its way: find the place and open that. */
-static int open_resolved(const struct kernel *k, const struct rule *rule, struct opened *o,
+static int open_resolved(const struct kernel *k, const struct rule *rule, struct places *places,
 			 const char **ret_path)
 {
-	char *real = o->text + o->used;
-	size_t room = sizeof(o->text) - o->used;
+	char *real = places->text + places->used;
+	size_t room = sizeof(places->text) - places->used;
 	int r;
 
 	r = resolve_path(k, rule->path, rule_kinds[rule->source].links, real, room);
@@ -55,8 +60,8 @@ static int open_resolved(const struct kernel *k, const struct rule *rule, struct
 	r = open_path(k, real, false);
 	if (r < 0)
 		return r;
-	o->used += strlen(real) + 1;
-	o->moved = true;
+	places->used += strlen(real) + 1;
+	places->moved = true;
 	*ret_path = real;
 	return r;
 }
@@ -84,36 +89,71 @@ static int check_type(const struct kernel *k, const struct rule *rule, int fd, b
 	return 0;
 }
 
-static int open_rule(const struct kernel *k, const struct plan *plan, size_t i, struct opened *o,
-		     struct fault *why)
+/* On a merged system "/lib" is a link to "usr/lib", and the rule on /usr covers it. */
+static bool is_covered_or_absent(const struct kernel *k, const char *path)
 {
-	const struct rule *rule = &plan->rules[i];
+	char target[64];
+	ssize_t n = k->readlink(k, path, target, sizeof(target));
+
+	if (n == -ENOENT)
+		return true;
+	return n > 0 && text_starts(target, "usr") && strcmp(target + 3, path) == 0;
+}
+
+static int open_rule(const struct kernel *k, const struct rule *rule, struct places *places,
+		     struct place *place, struct fault *why)
+{
 	const struct rule_kind *kind = &rule_kinds[rule->source];
 	/* The base system's paths are constants, and what they lead to belongs to the platform. */
 	bool trusted = kind->types == 0;
 	int fd;
 
-	o->paths[i] = rule->path;
-	o->is_dir[i] = true;
+	if (rule->source == RULE_BASE_USR && is_covered_or_absent(k, rule->path))
+		return 0;
 	fd = open_path(k, rule->path, trusted);
 	if (fd == -ELOOP && !trusted)
-		fd = open_resolved(k, rule, o, &o->paths[i]);
+		fd = open_resolved(k, rule, places, &place->path);
 	if (fd == -ENOENT && kind->may_miss)
 		return 0;
 	if (fd < 0)
 		return rule_fault(rule, fd, why);
-	o->fds[i] = fd;
-	return trusted ? 0 : check_type(k, rule, fd, &o->is_dir[i], why);
+	place->fd = fd;
+	return trusted ? 0 : check_type(k, rule, fd, &place->is_dir, why);
+}
+
+static int open_rules(const struct kernel *k, const struct plan *plan, struct places *places,
+		      struct fault *why)
+{
+	int r = 0;
+
+	places->moved = false;
+	places->used = 0;
+	for (size_t i = 0; i < plan->rule_count; i++)
+		places->of[i] = (struct place){ plan->rules[i].path, -1, true };
+	for (size_t i = 0; r == 0 && i < plan->rule_count; i++)
+		r = open_rule(k, &plan->rules[i], places, &places->of[i], why);
+	return r;
+}
+
+static int check_overlap(const struct plan *plan, const struct places *places, struct fault *why)
+{
+	const char *paths[PLAN_RULES_MAX];
+
+	if (!places->moved)
+		return 0;
+	for (size_t i = 0; i < plan->rule_count; i++)
+		paths[i] = places->of[i].path;
+	return plan_overlap(plan, paths, why);
 }
 
 /* Descriptors are handed out lowest first, so most of them are neighbours. */
-static void close_all(const struct kernel *k, const struct opened *o, size_t count)
+static void close_all(const struct kernel *k, const struct places *places, size_t count)
 {
 	int first = -1;
 	int last = -1;
 
 	for (size_t i = 0; i < count; i++) {
-		int fd = o->fds[i];
+		int fd = places->of[i].fd;
 
 		if (fd < 0)
 			continue;
@@ -141,20 +181,20 @@ static int create_ruleset(const struct kernel *k, const struct plan *plan, struc
 	return ruleset < 0 ? fault_errno(why, "create a ruleset", NULL, -ruleset) : ruleset;
 }
 
-static int add_rules(const struct kernel *k, const struct plan *plan, const struct opened *o,
+static int add_rules(const struct kernel *k, const struct plan *plan, const struct places *places,
 		     int ruleset, struct fault *why)
 {
 	for (size_t i = 0; i < plan->rule_count; i++) {
 		const struct rule *rule = &plan->rules[i];
 		struct ll_path_beneath_attr attr = {
 			.allowed_access = rule->rights,
-			.parent_fd = o->fds[i],
+			.parent_fd = places->of[i].fd,
 		};
 		int r;
 
-		if (o->fds[i] < 0)
+		if (places->of[i].fd < 0)
 			continue;
-		if (!o->is_dir[i])
+		if (!places->of[i].is_dir)
 			attr.allowed_access &= plan->file_rights;
 		r = k->ll_add_path(k, ruleset, &attr);
 		if (r < 0)
@@ -177,15 +217,15 @@ static int add_port(const struct kernel *k, const struct plan *plan, int ruleset
 	return r < 0 ? fault_errno(why, "add the proxy's port", NULL, -r) : 0;
 }
 
-static int restrict_with(const struct kernel *k, const struct plan *plan, const struct opened *o,
-			 struct fault *why)
+static int restrict_with(const struct kernel *k, const struct plan *plan,
+			 const struct places *places, struct fault *why)
 {
 	int ruleset = create_ruleset(k, plan, why);
 	int r;
 
 	if (ruleset < 0)
 		return ruleset;
-	r = add_rules(k, plan, o, ruleset, why);
+	r = add_rules(k, plan, places, ruleset, why);
 	if (r == 0)
 		r = add_port(k, plan, ruleset, why);
 	if (r == 0) {
@@ -201,20 +241,15 @@ static int restrict_with(const struct kernel *k, const struct plan *plan, const 
 
 int landlock_apply(const struct kernel *k, const struct plan *plan, struct fault *why)
 {
-	static struct opened o;
-	int r = 0;
+	static struct places places;
+	int r;
 
-	o.moved = false;
-	o.used = 0;
-	for (size_t i = 0; i < plan->rule_count; i++)
-		o.fds[i] = -1;
-	for (size_t i = 0; r == 0 && i < plan->rule_count; i++)
-		r = open_rule(k, plan, i, &o, why);
-	if (r == 0 && o.moved)
-		r = plan_overlap(plan, o.paths, why);
+	r = open_rules(k, plan, &places, why);
 	if (r == 0)
-		r = restrict_with(k, plan, &o, why);
-	close_all(k, &o, plan->rule_count);
+		r = check_overlap(plan, &places, why);
+	if (r == 0)
+		r = restrict_with(k, plan, &places, why);
+	close_all(k, &places, plan->rule_count);
 	return r;
 }
 

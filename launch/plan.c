@@ -25,15 +25,22 @@ const struct rule_kind rule_kinds[RULE_SOURCE_COUNT] = {
 	[RULE_EXE] = { "exe", .links = true, .types = FILE_OR_DIR },
 	[RULE_RW] = { "rw", .types = FILE_OR_DIR },
 	[RULE_BASE] = { "base system", .may_miss = true, .links = true },
+	[RULE_BASE_USR] = { "base system", .may_miss = true, .links = true },
 	[RULE_DEVICE] = { "device", .may_miss = true, .links = true },
 	[RULE_GPU] = { "gpu", .may_miss = true, .types = 1U << NODE_CHAR },
 	[RULE_GPU_LIST] = { "gpu list", .may_miss = true, .types = 1U << NODE_DIR },
 	[RULE_BROKER] = { "broker_socket", .types = 1U << NODE_SOCKET },
 };
 
-static const char *const base_paths[] = {
-	"/usr",	 "/lib", "/lib32", "/lib64", "/bin",
-	"/sbin", "/etc", "/opt",   "/proc",  "/sys/devices/system/cpu",
+static const struct {
+	enum rule_source source;
+	const char *path;
+} base[] = {
+	{ RULE_BASE, "/usr" },	     { RULE_BASE_USR, "/lib" },
+	{ RULE_BASE_USR, "/lib32" }, { RULE_BASE_USR, "/lib64" },
+	{ RULE_BASE_USR, "/bin" },   { RULE_BASE_USR, "/sbin" },
+	{ RULE_BASE, "/etc" },	     { RULE_BASE, "/opt" },
+	{ RULE_BASE, "/proc" },	     { RULE_BASE, "/sys/devices/system/cpu" },
 };
 
 static const char *const device_paths[] = {
@@ -104,8 +111,8 @@ static int add_rules(struct plan *plan, const struct policy *policy, const struc
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < sizeof(base_paths) / sizeof(base_paths[0]); i++)
-		r = add_rule(plan, RULE_BASE, base_paths[i], RIGHTS_EXECUTE, why);
+	for (size_t i = 0; r == 0 && i < sizeof(base) / sizeof(base[0]); i++)
+		r = add_rule(plan, base[i].source, base[i].path, RIGHTS_EXECUTE, why);
 	for (size_t i = 0; r == 0 && i < sizeof(device_paths) / sizeof(device_paths[0]); i++)
 		r = add_rule(plan, RULE_DEVICE, device_paths[i], RIGHTS_DEVICE, why);
 	for (size_t i = 0; r == 0 && i < policy->root_count; i++) {
@@ -142,9 +149,14 @@ static bool is_root(const struct rule *rule)
 	return rule->source <= RULE_RW;
 }
 
+static bool is_base(enum rule_source source)
+{
+	return source == RULE_BASE || source == RULE_BASE_USR;
+}
+
 static bool only_read_and_run(enum rule_source source)
 {
-	return source == RULE_RO || source == RULE_EXE || source == RULE_BASE;
+	return source == RULE_RO || source == RULE_EXE || is_base(source);
 }
 
 static bool is_writable(enum rule_source source)
@@ -159,7 +171,7 @@ static bool may_overlap(enum rule_source inner, enum rule_source outer, bool exe
 		return true;
 	if (!exec_rw)
 		return false;
-	return (inner == RULE_EXE && outer == RULE_RW) || (inner == RULE_RW && outer == RULE_BASE);
+	return (inner == RULE_EXE && outer == RULE_RW) || (inner == RULE_RW && is_base(outer));
 }
 
 static int refuse_pair(const struct rule *a, const char *a_path, const char *relation,
@@ -175,23 +187,30 @@ static int refuse_pair(const struct rule *a, const char *a_path, const char *rel
 	return -EINVAL;
 }
 
+static const char *place_of(const struct plan *plan, const char *const paths[], size_t i)
+{
+	return paths ? paths[i] : plan->rules[i].path;
+}
+
 /* Rule i, a root of the policy, against rule j. */
 static int check_pair(const struct plan *plan, const char *const paths[], size_t i, size_t j,
 		      struct fault *why)
 {
 	const struct rule *a = &plan->rules[i];
 	const struct rule *b = &plan->rules[j];
+	const char *a_path = place_of(plan, paths, i);
+	const char *b_path = place_of(plan, paths, j);
 
-	if (lies_in(paths[i], paths[j]) && !may_overlap(a->source, b->source, plan->exec_rw))
-		return refuse_pair(a, paths[i], "lies in", b, paths[j],
+	if (lies_in(a_path, b_path) && !may_overlap(a->source, b->source, plan->exec_rw))
+		return refuse_pair(a, a_path, "lies in", b, b_path,
 				   "rights add up, so it would get more than its list grants", why);
-	if (b->source == RULE_BASE && lies_in(paths[j], paths[i]) &&
+	if (is_base(b->source) && lies_in(b_path, a_path) &&
 	    !may_overlap(b->source, a->source, plan->exec_rw))
-		return refuse_pair(a, paths[i], "holds", b, paths[j],
+		return refuse_pair(a, a_path, "holds", b, b_path,
 				   "rights add up, so the base system would be widened", why);
 	if (a->source == b->source && !rule_kinds[a->source].links && lies_in(a->path, b->path) &&
-	    !lies_in(paths[i], paths[j]))
-		return refuse_pair(a, paths[i], "leads out of", b, paths[j],
+	    !lies_in(a_path, b_path))
+		return refuse_pair(a, a_path, "leads out of", b, b_path,
 				   "a symbolic link inside a root", why);
 	return 0;
 }
@@ -220,10 +239,9 @@ int plan_overlap(const struct plan *plan, const char *const paths[], struct faul
 
 		if (!is_root(&plan->rules[i]))
 			continue;
-		r = check_place(&plan->rules[i], paths[i], why);
+		r = check_place(&plan->rules[i], place_of(plan, paths, i), why);
 		for (size_t j = 0; r == 0 && j < plan->rule_count; j++)
-			if (j != i &&
-			    (is_root(&plan->rules[j]) || plan->rules[j].source == RULE_BASE))
+			if (j != i && (is_root(&plan->rules[j]) || is_base(plan->rules[j].source)))
 				r = check_pair(plan, paths, i, j, why);
 		if (r < 0)
 			return r;
@@ -254,7 +272,6 @@ static unsigned find_shortfalls(const struct policy *policy, const struct plan_i
 int plan_make(const struct policy *policy, const struct plan_input *input, struct plan *ret,
 	      struct fault *why)
 {
-	const char *paths[PLAN_RULES_MAX];
 	unsigned abi = input->abi > 0 ? (unsigned)input->abi : 0;
 	bool net = policy->net == NET_EGRESS_ALLOWLIST;
 	int r;
@@ -276,11 +293,7 @@ int plan_make(const struct policy *policy, const struct plan_input *input, struc
 	ret->shortfalls = find_shortfalls(policy, input);
 	ret->rule_count = 0;
 	r = add_rules(ret, policy, input->gpu, why);
-	if (r < 0)
-		return r;
-	for (size_t i = 0; i < ret->rule_count; i++)
-		paths[i] = ret->rules[i].path;
-	return plan_overlap(ret, paths, why);
+	return r < 0 ? r : plan_overlap(ret, NULL, why);
 }
 
 int plan_check(const struct plan *plan, struct fault *why)

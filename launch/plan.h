@@ -38,12 +38,13 @@ enum rule_source {
 	RULE_EXE,
 	RULE_RW,
 	RULE_BASE,     /* the platform's base system */
+	RULE_BASE_USR, /* a part of it that on merged systems is a link to its namesake in /usr */
 	RULE_DEVICE,   /* null, zero, random, urandom, full */
 	RULE_GPU,      /* a GPU's device node */
 	RULE_GPU_LIST, /* a directory of such nodes */
 	RULE_BROKER,   /* the broker's socket */
 };
-#define RULE_SOURCE_COUNT 10
+#define RULE_SOURCE_COUNT 11
 
 /* How the path of a rule is opened, and what must be there. */
 struct rule_kind {
@@ -113,9 +114,10 @@ int plan_make(const struct policy *policy, const struct plan_input *input, struc
 /* 0 when the plan may be carried out; -ENOTSUP, with `why`, when a fatal shortfall forbids it. */
 int plan_check(const struct plan *plan, struct fault *why);
 
-/* Whether the rules overlap in a way that is refused, if rule i's path really is paths[i]. Where a
- * root inside another of the same list really is outside of it, that is refused as well: one of
- * them is not the place it was meant to be. Returns 0, or -EINVAL with `why`.
+/* Whether the rules overlap in a way that is refused, if rule i's path really is paths[i], or what
+ * it says if `paths` is NULL. Where a root inside another of the same list really is outside of it,
+ * that is refused as well: one of them is not the place it was meant to be. Returns 0, or -EINVAL
+ * with `why`.
  */
 int plan_overlap(const struct plan *plan, const char *const paths[], struct fault *why);
 
