@@ -98,19 +98,6 @@ static uint32_t wanted_probes(const struct options *options)
 	return PROBE_ALL & ~options->without;
 }
 
-static int load_modules(const struct options *options, struct modules *ret)
-{
-	int r = 0;
-
-	for (uint32_t i = 0; r == 0 && i < options->file_count; i++) {
-		const struct module_file *file = &options->files[i];
-
-		r = file->release ? modules_add_release(ret, file->path)
-				  : modules_add_manifest(ret, file->path);
-	}
-	return r;
-}
-
 /* NO_COLOR: no-color.org. */
 static bool wants_colour(void)
 {
@@ -214,16 +201,8 @@ static int judge(const struct options *options, const struct report *report)
 			status_name(c->status), c->why);
 		code = EXIT_NOT_ENFORCED;
 	}
-	for (size_t i = 0; i < report->modules->count; i++) {
-		const struct module_entry *entry = &report->modules->entries[i];
-		struct fault line;
-
-		if (!entry->refused)
-			continue;
-		fault_join(&line, entry->file, ": ", entry->error.text, NULL);
-		fprintf(stderr, "oarbank-probe: %s\n", line.text);
+	if (module_files_complain(report->modules) > 0)
 		code = EXIT_NOT_ENFORCED;
-	}
 	return code;
 }
 
@@ -261,7 +240,7 @@ static int gather_and_report(const struct options *options, const struct kernel 
 
 	if (facts_gather(k, &gather, &facts, &why) < 0) {
 		fail(EXIT_OURS, why.text);
-	} else if (load_modules(options, &modules) < 0) {
+	} else if (module_files_load(&options->files, &modules) < 0) {
 		fail(EXIT_OURS, "read the modules: ENOMEM");
 	} else if (set_time(&report, start) < 0) {
 		fail(EXIT_OURS, "SOURCE_DATE_EPOCH is not a time in seconds");

@@ -1,43 +1,35 @@
 #include "report/options.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct parser {
 	struct options *ret;
-	struct fault *why;
 	const char *mode_option; /* the option that chose the mode */
 };
 
-static int refuse(struct fault *why, const char *a, const char *b, const char *c)
-{
-	fault_join(why, a, b, c, NULL);
-	return -EINVAL;
-}
-
-static int set_mode(struct parser *p, enum mode mode, const char *option)
+static int set_mode(struct parser *p, enum mode mode, const char *option, struct fault *why)
 {
 	if (p->mode_option && p->ret->mode != mode)
-		return refuse(p->why, p->mode_option, " and ", option);
+		return command_refuse(why, p->mode_option, " and ", option);
 	p->ret->mode = mode;
 	p->mode_option = option;
 	return 0;
 }
 
-static int take_json(struct parser *p, const char *arg)
+static int take_json(void *state, const char *arg, struct fault *why)
 {
 	(void)arg;
-	return set_mode(p, MODE_JSON, "--json");
+	return set_mode(state, MODE_JSON, "--json", why);
 }
 
-static int take_sandbox(struct parser *p, const char *arg)
+static int take_sandbox(void *state, const char *arg, struct fault *why)
 {
 	(void)arg;
-	return set_mode(p, MODE_SANDBOX, "--sandbox");
+	return set_mode(state, MODE_SANDBOX, "--sandbox", why);
 }
 
-static int unknown_capability(struct parser *p, const char *name)
+static int unknown_capability(const char *name, struct fault *why)
 {
 	char names[FAULT_TEXT_MAX] = "";
 	struct fault list;
@@ -46,20 +38,23 @@ static int unknown_capability(struct parser *p, const char *name)
 		fault_join(&list, names, i ? ", " : "", capability_rows[i].name, NULL);
 		memcpy(names, list.text, sizeof(names));
 	}
-	fault_join(p->why, "no capability is named '", name, "'; there are ", names, NULL);
+	fault_join(why, "no capability is named '", name, "'; there are ", names, NULL);
 	return -EINVAL;
 }
 
-static int take_explain(struct parser *p, const char *arg)
+static int take_explain(void *state, const char *arg, struct fault *why)
 {
+	struct parser *p = state;
+
 	p->ret->explain = capability_find(arg);
 	if (p->ret->explain < 0)
-		return unknown_capability(p, arg);
-	return set_mode(p, MODE_EXPLAIN, "--explain");
+		return unknown_capability(arg, why);
+	return set_mode(state, MODE_EXPLAIN, "--explain", why);
 }
 
 /* Call `each` with every name of a comma-separated list. */
-static int each_name(struct parser *p, const char *list, int (*each)(struct parser *, const char *))
+static int each_name(struct options *o, const char *list,
+		     int (*each)(struct options *, const char *, struct fault *), struct fault *why)
 {
 	for (;;) {
 		size_t len = strcspn(list, ",");
@@ -67,179 +62,136 @@ static int each_name(struct parser *p, const char *list, int (*each)(struct pars
 		int r;
 
 		if (len == 0 || len >= sizeof(name))
-			return refuse(p->why, "'", list, "' is not a list NAME[,NAME]");
+			return command_refuse(why, "'", list, "' is not a list NAME[,NAME]");
 		memcpy(name, list, len);
 		name[len] = '\0';
-		r = each(p, name);
+		r = each(o, name, why);
 		if (r < 0 || !list[len])
 			return r;
 		list += len + 1;
 	}
 }
 
-static int require_one(struct parser *p, const char *name)
+static int require_one(struct options *o, const char *name, struct fault *why)
 {
 	int id = capability_find(name);
 
 	if (id < 0)
-		return unknown_capability(p, name);
-	p->ret->require[id] = true;
+		return unknown_capability(name, why);
+	o->require[id] = true;
 	return 0;
 }
 
-static int take_require(struct parser *p, const char *arg)
+static int take_require(void *state, const char *arg, struct fault *why)
 {
-	return each_name(p, arg, require_one);
+	return each_name(((struct parser *)state)->ret, arg, require_one, why);
 }
 
-static int without_one(struct parser *p, const char *name)
+static int without_one(struct options *o, const char *name, struct fault *why)
 {
 	for (int id = 0; id < PROBE_COUNT; id++) {
 		if (strcmp(name, probe_name((enum probe_id)id)) != 0)
 			continue;
 		if (id == PROBE_LANDLOCK || id == PROBE_SECCOMP)
-			return refuse(p->why, "without ", name, " there is nothing to report");
-		p->ret->without |= PROBE_BIT(id);
+			return command_refuse(why, "without ", name, " there is nothing to report");
+		o->without |= PROBE_BIT(id);
 		return 0;
 	}
-	return refuse(p->why, "no probe is named '", name,
-		      "'; there are host, cgroup, gpu, settings, engine, net, bpf");
+	return command_refuse(why, "no probe is named '", name,
+			      "'; there are host, cgroup, gpu, settings, engine, net, bpf");
 }
 
-static int take_without(struct parser *p, const char *arg)
+static int take_without(void *state, const char *arg, struct fault *why)
 {
-	return each_name(p, arg, without_one);
+	return each_name(((struct parser *)state)->ret, arg, without_one, why);
 }
 
-static int add_file(struct parser *p, const char *path, bool release)
+static int take_module(void *state, const char *arg, struct fault *why)
 {
-	struct options *o = p->ret;
-	struct module_file *grown;
-
-	if (!*path)
-		return refuse(p->why, release ? "--modules" : "--module", " needs a file name", "");
-	if (o->file_count == MODULE_FILES_MAX)
-		return refuse(p->why, "more than 4096 module files", "", "");
-	grown = realloc(o->files, (o->file_count + 1) * sizeof(*grown));
-	if (!grown)
-		return -ENOMEM;
-	o->files = grown;
-	o->files[o->file_count++] = (struct module_file){ path, release };
-	return 0;
+	return module_files_add(&((struct parser *)state)->ret->files, arg, false, why);
 }
 
-static int take_module(struct parser *p, const char *arg)
+static int take_modules(void *state, const char *arg, struct fault *why)
 {
-	return add_file(p, arg, false);
+	return module_files_add(&((struct parser *)state)->ret->files, arg, true, why);
 }
 
-static int take_modules(struct parser *p, const char *arg)
-{
-	return add_file(p, arg, true);
-}
-
-static int take_root(struct parser *p, const char *arg)
+static int take_root(void *state, const char *arg, struct fault *why)
 {
 	if (!*arg)
-		return refuse(p->why, "--root needs a directory", "", "");
-	p->ret->root = arg;
+		return command_refuse(why, "--root needs a directory", "", "");
+	((struct parser *)state)->ret->root = arg;
 	return 0;
 }
 
-static int take_help(struct parser *p, const char *arg)
+static int take_help(void *state, const char *arg, struct fault *why)
 {
 	(void)arg;
-	return set_mode(p, MODE_HELP, "--help");
+	return set_mode(state, MODE_HELP, "--help", why);
 }
 
-static int take_version(struct parser *p, const char *arg)
+static int take_version(void *state, const char *arg, struct fault *why)
 {
 	(void)arg;
-	return set_mode(p, MODE_VERSION, "--version");
+	return set_mode(state, MODE_VERSION, "--version", why);
 }
 
-static const struct option_row {
-	const char *name;
-	const char *arg; /* NULL: takes none */
-	int (*take)(struct parser *p, const char *arg);
-	const char *help;
-} option_rows[] = {
-	{ "--json", NULL, take_json, "print the whole report as one line of JSON" },
-	{ "--sandbox", NULL, take_sandbox,
-	  "print the sandbox report of the wire, one line of JSON" },
-	{ "--explain", "CAPABILITY", take_explain, "tell one capability in full" },
+static const char *capability_word(size_t i)
+{
+	return i < CAPABILITY_COUNT ? capability_rows[i].name : NULL;
+}
+
+/* Landlock and seccomp, which come first, cannot be left out. */
+static const char *probe_word(size_t i)
+{
+	_Static_assert(PROBE_SECCOMP < 2 && PROBE_LANDLOCK < 2, "the first two");
+	return i + 2 < PROBE_COUNT ? probe_name((enum probe_id)(i + 2)) : NULL;
+}
+
+static const struct command_option option_rows[] = {
+	{ "--json", NULL, take_json, "print the whole report as one line of JSON", NULL },
+	{ "--sandbox", NULL, take_sandbox, "print the sandbox report of the wire, one line of JSON",
+	  NULL },
+	{ "--explain", "CAPABILITY", take_explain, "tell one capability in full", capability_word },
 	{ "--require", "NAME[,NAME]", take_require,
-	  "exit 1 when one of these capabilities is not enforced" },
+	  "exit 1 when one of these capabilities is not enforced", capability_word },
 	{ "--module", "FILE", take_module,
-	  "say whether the module of this manifest (TOML or JSON) runs here" },
+	  "say whether the module of this manifest (TOML or JSON) runs here", NULL },
 	{ "--modules", "FILE", take_modules,
-	  "the same for every module of a release's modules.json" },
+	  "the same for every module of a release's modules.json", NULL },
 	{ "--without", "PROBE[,PROBE]", take_without,
-	  "leave out host, cgroup, gpu, settings, engine, net or bpf" },
-	{ "--root", "DIR", take_root, "read a recorded machine instead of this one" },
-	{ "--help", NULL, take_help, "print this" },
-	{ "--version", NULL, take_version, "print the version" },
+	  "leave out host, cgroup, gpu, settings, engine, net or bpf", probe_word },
+	{ "--root", "DIR", take_root, "read a recorded machine instead of this one", NULL },
+	{ "--help", NULL, take_help, "print this", NULL },
+	{ "--version", NULL, take_version, "print the version", NULL },
 };
-#define OPTION_COUNT (sizeof(option_rows) / sizeof(option_rows[0]))
 
-static const struct option_row *find_option(const char *word, size_t len)
-{
-	for (size_t i = 0; i < OPTION_COUNT; i++)
-		if (strlen(option_rows[i].name) == len &&
-		    strncmp(option_rows[i].name, word, len) == 0)
-			return &option_rows[i];
-	return NULL;
-}
-
-/* Take argv[*at], and the word after it when the option has an argument that is not behind '='. */
-static int take_word(struct parser *p, int argc, char **argv, int *at)
-{
-	const char *word = argv[*at];
-	size_t len = strcspn(word, "=");
-	const struct option_row *row = find_option(word, len);
-	const char *arg = NULL;
-
-	if (!row)
-		return refuse(p->why, *word == '-' ? "unknown option '" : "unexpected argument '",
-			      word, "'");
-	if (word[len] == '=')
-		arg = word + len + 1;
-	if (!row->arg && arg)
-		return refuse(p->why, row->name, " takes no argument", "");
-	if (row->arg && !arg) {
-		if (*at + 1 == argc)
-			return refuse(p->why, row->name, " needs ", row->arg);
-		arg = argv[++*at];
-	}
-	return row->take(p, arg);
-}
+const struct command options_command = {
+	.name = "",
+	.options = option_rows,
+	.option_count = sizeof(option_rows) / sizeof(option_rows[0]),
+};
 
 int options_parse(int argc, char **argv, struct options *ret, struct fault *why)
 {
 	struct options options = { .explain = -1 };
-	struct parser p = { .ret = &options, .why = why };
+	struct parser p = { .ret = &options };
+	int r = command_parse(&options_command, argc, argv, &p, why);
 
-	for (int at = 1; at < argc; at++) {
-		int r = take_word(&p, argc, argv, &at);
-
-		if (r < 0) {
-			options_free(&options);
-			return r;
-		}
-	}
-	if (options.file_count && (options.mode == MODE_SANDBOX || options.mode == MODE_EXPLAIN)) {
+	if (r == 0 && options.files.count &&
+	    (options.mode == MODE_SANDBOX || options.mode == MODE_EXPLAIN))
+		r = command_refuse(why, "modules are part of the whole report, not of ",
+				   p.mode_option, "");
+	if (r < 0)
 		options_free(&options);
-		return refuse(why, "modules are part of the whole report, not of ", p.mode_option,
-			      "");
-	}
-	*ret = options;
-	return 0;
+	else
+		*ret = options;
+	return r;
 }
 
 void options_free(struct options *options)
 {
-	free(options->files);
-	options->files = NULL;
+	module_files_free(&options->files);
 }
 
 void options_help(FILE *out)
@@ -250,13 +202,7 @@ void options_help(FILE *out)
 	      "and what would change that. Without an option: a page for people.\n"
 	      "\n",
 	      out);
-	for (size_t i = 0; i < OPTION_COUNT; i++) {
-		const struct option_row *row = &option_rows[i];
-		int width = fprintf(out, "  %s%s%s", row->name, row->arg ? " " : "",
-				    row->arg ? row->arg : "");
-
-		fprintf(out, "%*s%s\n", width < 25 ? 27 - width : 2, "", row->help);
-	}
+	command_help(&options_command, out);
 	fputs("\n"
 	      "Capabilities:",
 	      out);

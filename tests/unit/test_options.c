@@ -32,11 +32,11 @@ static void good_lines_are_taken(void **state)
 			       &o, &why),
 			 0);
 	assert_int_equal(o.mode, MODE_JSON);
-	assert_int_equal(o.file_count, 2);
-	assert_string_equal(o.files[0].path, "a.toml");
-	assert_false(o.files[0].release);
-	assert_string_equal(o.files[1].path, "b.json");
-	assert_true(o.files[1].release);
+	assert_int_equal(o.files.count, 2);
+	assert_string_equal(o.files.of[0].path, "a.toml");
+	assert_false(o.files.of[0].release);
+	assert_string_equal(o.files.of[1].path, "b.json");
+	assert_true(o.files.of[1].release);
 	options_free(&o);
 	assert_int_equal(parse((const char *const[]){ "--require=ipc,net.none", "--require",
 						      "filesystem", NULL },

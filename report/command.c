@@ -1,0 +1,81 @@
+#include "report/command.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <string.h>
+
+int command_refuse(struct fault *why, const char *a, const char *b, const char *c)
+{
+	fault_join(why, a, b, c, NULL);
+	return -EINVAL;
+}
+
+static const struct command_option *find_option(const struct command *command, const char *word,
+						size_t len)
+{
+	for (size_t i = 0; i < command->option_count; i++) {
+		const char *name = command->options[i].name;
+
+		if (strlen(name) == len && strncmp(name, word, len) == 0)
+			return &command->options[i];
+	}
+	return NULL;
+}
+
+/* Take argv[*at], and the word after it when the option has an argument that is not behind '='. */
+static int take_option(const struct command *command, int argc, char **argv, int *at, void *state,
+		       struct fault *why)
+{
+	const char *word = argv[*at];
+	size_t len = strcspn(word, "=");
+	const struct command_option *row = find_option(command, word, len);
+	const char *arg = NULL;
+
+	if (!row)
+		return command_refuse(why, "unknown option '", word, "'");
+	if (word[len] == '=')
+		arg = word + len + 1;
+	if (!row->arg && arg)
+		return command_refuse(why, row->name, " takes no argument", "");
+	if (row->arg && !arg) {
+		if (*at + 1 == argc)
+			return command_refuse(why, row->name, " needs ", row->arg);
+		arg = argv[++*at];
+	}
+	return row->take(state, arg, why);
+}
+
+int command_parse(const struct command *command, int argc, char **argv, void *state,
+		  struct fault *why)
+{
+	bool operands = false;
+	int r = 0;
+
+	for (int at = 1; r == 0 && at < argc; at++) {
+		const char *word = argv[at];
+
+		if (!operands && command->operand && strcmp(word, "--") == 0)
+			operands = true;
+		else if (!operands && word[0] == '-' && word[1])
+			r = take_option(command, argc, argv, &at, state, why);
+		else if (command->operand)
+			r = command->operand(state, word, why);
+		else
+			r = command_refuse(why, "unexpected argument '", word, "'");
+	}
+	return r;
+}
+
+void command_help(const struct command *command, FILE *out)
+{
+	for (size_t i = 0; i < command->option_count; i++) {
+		const struct command_option *row = &command->options[i];
+		int width;
+
+		if (!row->help)
+			continue;
+		width = fprintf(out, "  %s%s%s", row->name, row->arg ? " " : "",
+				row->arg ? row->arg : "");
+		fprintf(out, "%*s%s\n", width < 25 ? 27 - width : 2, "", row->help);
+	}
+}
