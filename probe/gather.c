@@ -19,6 +19,8 @@
 #define TIMEOUT_MS_DEFAULT 2000
 /* How long a killed child may take to go; one stuck in the kernel is left behind. */
 #define DEATH_MS 500
+/* No single wait counts for more: while this process is stopped, the child may be stopped too. */
+#define SLICE_MICROS 50000
 
 /* Lives in memory that parent and child share. */
 struct board {
@@ -109,6 +111,22 @@ static uint64_t now_micros(void)
 	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
 }
 
+static bool is_undecided(const struct run *r, uint32_t id)
+{
+	return (r->options->want & PROBE_BIT(id)) &&
+	       r->board->facts.outcomes[id].outcome == OUTCOME_NOT_RUN;
+}
+
+/* The first probe that is wanted and not decided yet, or PROBE_COUNT. */
+static uint32_t next_probe(const struct run *r)
+{
+	uint32_t id = 0;
+
+	while (id < PROBE_COUNT && !is_undecided(r, id))
+		id++;
+	return id;
+}
+
 /* In the child: run what is wanted and not yet decided, in the table's order. */
 static void run_all(const struct run *r)
 {
@@ -117,7 +135,7 @@ static void run_all(const struct run *r)
 	for (uint32_t id = 0; id < PROBE_COUNT; id++) {
 		uint64_t start = now_micros();
 
-		if (!(r->options->want & PROBE_BIT(id)) || outcomes[id].outcome != OUTCOME_NOT_RUN)
+		if (!is_undecided(r, id))
 			continue;
 		__atomic_store_n(&r->board->current, id, __ATOMIC_RELEASE);
 		probe_rows[id].run(r);
@@ -126,7 +144,10 @@ static void run_all(const struct run *r)
 	}
 }
 
-/* The child dies with its parent, and its end closes the pipe that the parent waits on. */
+/* The child's end closes the pipe that the parent waits on. The child dies with its parent, where a
+ * filter lets it ask for that. A caller that ignores SIGCHLD would have the probes' own children
+ * gone before anybody asks how they ended.
+ */
 static pid_t start_child(const struct run *r, int *ret_end)
 {
 	pid_t parent = getpid();
@@ -144,8 +165,11 @@ static pid_t start_child(const struct run *r, int *ret_end)
 		return -err;
 	}
 	if (pid == 0) {
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != parent)
+		close(ends[0]);
+		prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+		if (getppid() != parent)
 			_exit(1);
+		signal(SIGCHLD, SIG_DFL);
 		run_all(r);
 		_exit(0);
 	}
@@ -157,25 +181,34 @@ static pid_t start_child(const struct run *r, int *ret_end)
 /* Wait until the pipe closes, or for `ms` without it. Returns whether it closed. */
 static bool closes_within(int end, uint32_t ms)
 {
-	uint64_t deadline = now_micros() + (uint64_t)ms * 1000;
+	uint64_t left = (uint64_t)ms * 1000;
 
-	for (;;) {
-		uint64_t now = now_micros();
+	while (left > 0) {
+		uint64_t slice = left < SLICE_MICROS ? left : SLICE_MICROS;
 		struct pollfd p = { .fd = end, .events = POLLIN };
+		uint64_t start = now_micros();
+		uint64_t passed;
 
-		if (now >= deadline)
-			return false;
-		if (poll(&p, 1, (int)((deadline - now + 999) / 1000)) > 0)
+		if (poll(&p, 1, (int)((slice + 999) / 1000)) > 0)
 			return true;
+		passed = now_micros() - start;
+		left -= passed < slice ? passed : slice;
 	}
+	return false;
 }
 
-/* Returns true when the child ended by itself, with its wait status; false when it had to be
- * killed. */
-static bool child_ends(const struct run *r, pid_t pid, int end, int *ret_status)
+/* What became of a child. */
+enum end {
+	END_UNSEEN, /* somebody else waits for the children of this process */
+	END_KILLED, /* for being late */
+	END_SEEN,   /* with a wait status */
+};
+
+static enum end child_ends(const struct run *r, pid_t pid, int end, int *ret_status)
 {
 	uint32_t timeout = r->options->timeout_ms ? r->options->timeout_ms : TIMEOUT_MS_DEFAULT;
 	bool hung = false;
+	pid_t reaped;
 
 	for (;;) {
 		uint32_t before = __atomic_load_n(&r->board->current, __ATOMIC_ACQUIRE);
@@ -186,66 +219,70 @@ static bool child_ends(const struct run *r, pid_t pid, int end, int *ret_status)
 			hung = true;
 			kill(pid, SIGKILL);
 			if (!closes_within(end, DEATH_MS))
-				return false;
+				return END_KILLED;
 			break;
 		}
 	}
-	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
-		;
-	return !hung;
+	do
+		reaped = waitpid(pid, ret_status, 0);
+	while (reaped < 0 && errno == EINTR);
+	return hung ? END_KILLED : reaped == pid ? END_SEEN : END_UNSEEN;
+}
+
+static void say_ended(struct text *why, int status)
+{
+	if (!WIFSIGNALED(status)) {
+		text_add(why, "its process ended early, with ");
+		text_add_int(why, WEXITSTATUS(status));
+		return;
+	}
+	text_add(why, "crashed: signal ");
+	text_add_int(why, WTERMSIG(status));
+	if (WTERMSIG(status) == SIGSYS)
+		text_add(why, " (SIGSYS: a filter around this process forbids a call it made)");
 }
 
 /* The running probe took its child down: what it wrote so far is not to be believed. */
-static void lose_current(const struct run *r, bool ended, int status)
+static void lose(const struct run *r, uint32_t id, enum end end, int status)
 {
-	uint32_t id = r->board->current;
 	struct probe_outcome *outcome = &r->board->facts.outcomes[id];
 	struct text why = TEXT_BUF(outcome->why);
 
 	memset((char *)&r->board->facts + probe_rows[id].offset, 0, probe_rows[id].size);
 	outcome->outcome = OUTCOME_LOST;
-	if (!ended) {
+	switch (end) {
+	case END_UNSEEN:
+		text_add(&why, "its process ended early");
+		break;
+	case END_KILLED:
 		text_add(&why, "did not answer in ");
 		text_add_int(&why,
 			     r->options->timeout_ms ? r->options->timeout_ms : TIMEOUT_MS_DEFAULT);
 		text_add(&why, " ms and was ended");
-	} else if (WIFSIGNALED(status)) {
-		text_add(&why, "crashed: signal ");
-		text_add_int(&why, WTERMSIG(status));
-		if (WTERMSIG(status) == SIGSYS)
-			text_add(&why,
-				 " (SIGSYS: a filter around this process forbids a call it made)");
-	} else {
-		text_add(&why, "its process ended early, with ");
-		text_add_int(&why, WEXITSTATUS(status));
+		break;
+	case END_SEEN:
+		say_ended(&why, status);
+		break;
 	}
 }
 
-static bool wants_more(const struct run *r)
-{
-	for (uint32_t id = 0; id < PROBE_COUNT; id++)
-		if ((r->options->want & PROBE_BIT(id)) &&
-		    r->board->facts.outcomes[id].outcome == OUTCOME_NOT_RUN)
-			return true;
-	return false;
-}
-
-/* Each turn decides at least one probe, so this ends. */
+/* Each turn decides at least the probe it starts with, so this ends. */
 static int gather(const struct run *r, struct fault *why)
 {
-	while (wants_more(r)) {
+	while (next_probe(r) < PROBE_COUNT) {
+		enum end how;
 		int status = 0;
-		bool ended;
 		pid_t pid;
 		int end = -1;
 
+		r->board->current = next_probe(r);
 		pid = start_child(r, &end);
 		if (pid < 0)
 			return fault_errno(why, "start a process for the probes", NULL, -pid);
-		ended = child_ends(r, pid, end, &status);
+		how = child_ends(r, pid, end, &status);
 		close(end);
-		if (!ended || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
-			lose_current(r, ended, status);
+		if (is_undecided(r, r->board->current))
+			lose(r, r->board->current, how, status);
 	}
 	return 0;
 }
