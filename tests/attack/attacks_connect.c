@@ -80,6 +80,25 @@ static int connect_pair(const struct stage *s, const long *arg)
 	return answer_zero(connect(fds[0], &a.any, a.size));
 }
 
+/* Where connect is granted, an end of a pair stays connected, with its peer gone too.
+ * arg: type, close the peer
+ */
+static int reconnect_pair(const struct stage *s, const long *arg)
+{
+	struct address none = { .any.sa_family = AF_UNSPEC };
+	const char *name = arg[0] == SOCK_STREAM ? "stream" : "seqpacket";
+	struct address a = unix_address(socket_path(s, name));
+	int fds[2];
+
+	if (socketpair(AF_UNIX, (int)arg[0], 0, fds) < 0)
+		return broken("make a pair");
+	if (arg[1])
+		close(fds[1]);
+	if (connect(fds[0], &none.any, sizeof(none.any)) == 0)
+		return 0;
+	return answer_zero(connect(fds[0], &a.any, a.size));
+}
+
 /* arg: type, name, abstract */
 static int connect_unix(const struct stage *s, const long *arg)
 {
@@ -261,6 +280,12 @@ static const struct row table[] = {
 	{ KNOWN("connect_right_port_outer", connect_tcp, 0, PROXY), .in = WITH_NET },
 	{ DENY("connect_at_all", EPERM, connect_pair), .control = -EISCONN, .in = NO_SOCKETS },
 
+	{ DENY("connect_pair_stream", EISCONN, reconnect_pair, SOCK_STREAM), .control = -EISCONN,
+	  .in = SOCKETS },
+	{ DENY("connect_pair_stream_alone", EISCONN, reconnect_pair, SOCK_STREAM, true),
+	  .control = -EISCONN, .in = SOCKETS },
+	{ DENY("connect_pair_seqpacket_alone", EISCONN, reconnect_pair, SOCK_SEQPACKET, true),
+	  .control = -EISCONN, .in = SOCKETS },
 	{ ALLOW("connect_broker", connect_unix, SOCK_STREAM, TEXT("broker")), .in = WITH_BROKER },
 	{ DENY("connect_abstract", EPERM, connect_unix, SOCK_STREAM, TEXT("stream"), true),
 	  .in = WITH_BROKER },

@@ -210,6 +210,19 @@ static int change_mode(const struct stage *s, const long *arg)
 	return answer_zero(chmod(file(s, arg), 0755));
 }
 
+/* A program that is setuid, left for whoever finds it. */
+static int leave_setuid(const struct stage *s, const long *arg)
+{
+	return answer_zero(chmod(file(s, arg), 04755));
+}
+
+static int create_setuid(const struct stage *s, const long *arg)
+{
+	const char *path = path_at(s, (enum place)arg[0], "new-setuid");
+
+	return answer_fd(open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 06755));
+}
+
 static int change_mode_fd(const struct stage *s, const long *arg)
 {
 	int fd = opened(s, arg);
@@ -305,6 +318,8 @@ static const struct row table[] = {
 
 	{ KNOWN("chmod_outside", change_mode, OUTSIDE) },
 	{ KNOWN("chmod_ro", change_mode_fd, BUNDLE) },
+	{ KNOWN("setuid_left", leave_setuid, WORK) },
+	{ KNOWN("setuid_created", create_setuid, WORK) },
 	{ KNOWN("chown_outside", change_owner, OUTSIDE) },
 	{ KNOWN("utimes_outside", change_times, OUTSIDE) },
 	{ KNOWN("stat_outside", look, OUTSIDE) },

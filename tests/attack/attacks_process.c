@@ -262,6 +262,13 @@ static int leave_group(const struct stage *s, const long *arg)
 	return 0;
 }
 
+/* Among the parent's processes a kill of our own group passes us by. */
+static int join_parent(const struct stage *s, const long *arg)
+{
+	(void)arg;
+	return answer_zero(setpgid(0, getpgid(s->agent)));
+}
+
 static int leave_parent(const struct stage *s, const long *arg)
 {
 	pid_t pid = fork();
@@ -339,6 +346,7 @@ static const struct row table[] = {
 
 	{ KNOWN("leave_group", leave_group) },
 	{ KNOWN("leave_parent", leave_parent) },
+	{ KNOWN("join_parent_group", join_parent) },
 };
 
 ROWS(process_rows, table);

@@ -139,6 +139,33 @@ static int name_elsewhere(const struct stage *s, const long *arg)
 		linkat(AT_FDCWD, path, AT_FDCWD, path_at(s, OUTSIDE, "named"), (int)arg[0]));
 }
 
+/* A file outside gets a name in the work folder. arg: AT_ flag */
+static int link_by_handle(const struct stage *s, const long *arg)
+{
+	int fd = handle(path_at(s, OUTSIDE, "read"));
+	char path[32];
+
+	if (fd < 0)
+		return broken("open a handle");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return answer_zero(linkat(fd, arg[0] == AT_EMPTY_PATH ? "" : path, AT_FDCWD,
+				  path_at(s, WORK, arg[0] == AT_EMPTY_PATH ? "by-fd" : "by-proc"),
+				  (int)arg[0]));
+}
+
+/* What may only be written is opened again to be read. */
+static int reopen_outbox(const struct stage *s, const long *arg)
+{
+	int fd = open(path_at(s, OUTBOX, "write"), O_WRONLY | O_CLOEXEC);
+	char path[32];
+
+	(void)arg;
+	if (fd < 0)
+		return broken("open to write");
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return read_path(path);
+}
+
 /* Remove by a handle on the folder. */
 static int remove_at(const struct stage *s, const long *arg)
 {
@@ -185,6 +212,9 @@ static const struct row table[] = {
 	{ DENY("road_in_root", EACCES, resolve, RESOLVE_IN_ROOT) },
 	{ DENY("road_moved_folder", EACCES, climb) },
 	{ DENY("road_name_elsewhere", EACCES, name_elsewhere, AT_SYMLINK_FOLLOW) },
+	{ DENY("road_link_by_handle", EXDEV, link_by_handle, AT_EMPTY_PATH) },
+	{ DENY("road_link_by_proc", EXDEV, link_by_handle, AT_SYMLINK_FOLLOW) },
+	{ DENY("road_outbox_reopened", EACCES, reopen_outbox) },
 	{ DENY("road_own_root", EACCES, read_through, TEXT("/proc/self/root")) },
 	{ DENY("road_thread_root", EACCES, read_through, TEXT("/proc/thread-self/root")) },
 	{ DENY("road_parent_root", EACCES, read_through_process) },

@@ -247,6 +247,10 @@ static const struct row table[] = {
 	{ DENY("nice_lower", EACCES, lower_nice), ROOT },
 	{ DENY("limit_raise", EPERM, raise_limit), ROOT },
 	{ DENY("signal_init", EPERM, signal_first), ROOT },
+	{ KNOWN("page_flags", open_path, TEXT("/proc/kpageflags"), O_RDONLY), ROOT,
+	  .absent = -ENOENT },
+	{ KNOWN("kernel_allocations", open_path, TEXT("/proc/vmallocinfo"), O_RDONLY), ROOT,
+	  .absent = -ENOENT },
 	{ KNOWN("etc_shadow", open_path, TEXT("/etc/shadow"), O_RDONLY), ROOT },
 };
 

@@ -80,6 +80,12 @@ static int fold_bundle_in(const struct stage *s)
 	return answer_zero(symlink(path_in_root(s, "bundle"), path_at(s, WORK, "folder")));
 }
 
+static int fold_outside_in(const struct stage *s)
+{
+	rmdir(path_at(s, WORK, "folder"));
+	return answer_zero(symlink(path_in_root(s, "outside"), path_at(s, WORK, "folder")));
+}
+
 static int make_fifo(const struct stage *s)
 {
 	unlink(path_at(s, WORK, "node"));
@@ -134,6 +140,13 @@ static int hold_pipe(const struct stage *s)
 		return -errno;
 	setenv("OARBANK_SERVICE_READ_END", "fd:51", 1);
 	return answer_zero(dup2(fds[1], FD));
+}
+
+/* The variable that is set names the same descriptor. */
+static int hold_signal(const struct stage *s)
+{
+	setenv("OARBANK_CONFINED", "50", 1);
+	return hold_pipe(s);
 }
 
 static int hold_read_end(const struct stage *s)
@@ -267,6 +280,8 @@ static const struct refusal refusals[] = {
 	  .exit = NOT_APPLIED },
 	{ "service_names_big_number", PLAIN_POLICY, .variable = "OARBANK_SERVICE_A=fd:4294967346",
 	  .before = hold_file, .exit = NOT_APPLIED },
+	{ "service_names_signal", PLAIN_POLICY, .variable = "OARBANK_SERVICE_A=fd:50",
+	  .before = hold_signal, .exit = NOT_APPLIED },
 	{ "signal_to_folder", PLAIN_POLICY, .variable = "OARBANK_CONFINED=50",
 	  .before = hold_folder, .exit = NOT_APPLIED },
 	{ "signal_to_nothing", PLAIN_POLICY, .variable = "OARBANK_CONFINED=50",
@@ -290,6 +305,8 @@ static const struct refusal refusals[] = {
 	{ "closed_standard", PLAIN_POLICY, .before = close_standard },
 	{ "big_environment", PLAIN_POLICY, .before = big_environment },
 	{ "preload_ignored", PLAIN_POLICY, .variable = "LD_PRELOAD=/nonexistent.so" },
+	/* The last component is looked at, those before it are the agent's to know. */
+	{ "link_above_root", RW("$W/folder/rmdir"), RW("$W/folder"), .twist = fold_outside_in },
 	{ "rights_may_be_given_twice", "{\"ro\":[\"$B\",\"$B/folder\",\"$B\"]}", .benign = NULL },
 };
 
