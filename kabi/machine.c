@@ -54,17 +54,28 @@ int machine_io_uring_setup(const struct kernel *k, unsigned entries, void *param
 	return result(syscall(SYS_io_uring_setup, entries, params));
 }
 
+/* Without a child, or without its answer, the question was not put to the kernel: an errno that
+ * none of the questions has for an answer.
+ */
+#define NOT_ASKED (-ECHILD)
+
 static int reap(pid_t pid)
 {
 	int status;
 
 	while (waitpid(pid, &status, 0) < 0)
 		if (errno != EINTR)
-			return -errno;
-	/* A signal ended it: the entry is not there, or something kills whoever uses it. */
-	if (WIFSIGNALED(status))
+			return NOT_ASKED;
+	if (!WIFSIGNALED(status))
+		return -WEXITSTATUS(status);
+	switch (WTERMSIG(status)) {
+	case SIGSEGV: /* what int $0x80 is where there is no such entry */
+	case SIGILL:
+	case SIGSYS: /* a filter around us kills whoever uses it */
 		return -ENOSYS;
-	return -WEXITSTATUS(status);
+	default: /* somebody else ended it */
+		return NOT_ASKED;
+	}
 }
 
 int machine_try_unshare(const struct kernel *k, unsigned long flags)
@@ -73,7 +84,7 @@ int machine_try_unshare(const struct kernel *k, unsigned long flags)
 
 	(void)k;
 	if (pid < 0)
-		return -errno;
+		return NOT_ASKED;
 	if (pid == 0)
 		_exit(syscall(SYS_unshare, flags) < 0 ? errno : 0);
 	return reap(pid);
@@ -110,7 +121,7 @@ int machine_try_foreign(const struct kernel *k, enum foreign_entry entry)
 
 	(void)k;
 	if (pid < 0)
-		return -errno;
+		return NOT_ASKED;
 	if (pid == 0) {
 		long r = foreign_getpid(entry);
 

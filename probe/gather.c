@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -146,10 +147,11 @@ static void run_all(const struct run *r)
 
 /* The child's end closes the pipe that the parent waits on. The child dies with its parent, where a
  * filter lets it ask for that. A caller that ignores SIGCHLD would have the probes' own children
- * gone before anybody asks how they ended.
+ * gone before anybody asks how they ended. A child that a filter kills must not leave a core file.
  */
 static pid_t start_child(const struct run *r, int *ret_end)
 {
+	const struct rlimit no_core = { 0, 0 };
 	pid_t parent = getpid();
 	int ends[2];
 	pid_t pid;
@@ -170,6 +172,7 @@ static pid_t start_child(const struct run *r, int *ret_end)
 		if (getppid() != parent)
 			_exit(1);
 		signal(SIGCHLD, SIG_DFL);
+		setrlimit(RLIMIT_CORE, &no_core);
 		run_all(r);
 		_exit(0);
 	}

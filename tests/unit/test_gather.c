@@ -6,6 +6,7 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -161,6 +162,31 @@ static void probes_can_wait_for_children(void **state)
 	facts_free(facts);
 }
 
+static int may_dump_core(const struct kernel *k, unsigned long flags)
+{
+	struct rlimit core;
+
+	(void)k;
+	(void)flags;
+	return getrlimit(RLIMIT_CORE, &core) == 0 && core.rlim_cur == 0 ? 0 : -EPERM;
+}
+
+static void a_crash_leaves_no_core_file(void **state)
+{
+	struct rlimit before;
+	struct rlimit raised;
+	struct facts *facts;
+
+	(void)state;
+	assert_int_equal(getrlimit(RLIMIT_CORE, &before), 0);
+	raised = (struct rlimit){ before.rlim_max, before.rlim_max };
+	assert_int_equal(setrlimit(RLIMIT_CORE, &raised), 0);
+	facts = gather_with(may_dump_core, 0);
+	setrlimit(RLIMIT_CORE, &before);
+	assert_int_equal(facts->settings.user_namespace.answer, ANSWER_YES);
+	facts_free(facts);
+}
+
 /* Have prctl(PR_SET_PDEATHSIG) answer `err` from here on. Returns 0, or -1 where that cannot be. */
 static int refuse_death_signal(unsigned err)
 {
@@ -291,6 +317,7 @@ int main(void)
 		cmocka_unit_test(a_hang_loses_one_probe_in_time),
 		cmocka_unit_test(a_crash_is_seen_where_children_are_not_waited_for),
 		cmocka_unit_test(probes_can_wait_for_children),
+		cmocka_unit_test(a_crash_leaves_no_core_file),
 		cmocka_unit_test(a_filter_may_forbid_the_death_signal),
 		cmocka_unit_test(time_stopped_does_not_count),
 		cmocka_unit_test(the_caller_is_left_as_it_was),
