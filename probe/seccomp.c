@@ -11,22 +11,26 @@
 
 #define SELF_STATUS "/proc/self/status"
 
-/* The system call and /proc are two witnesses. When they disagree, something between us and the
- * kernel answers one of them, and the mode is unknown. */
+/* The system call and /proc, which has such a line where there is seccomp, are two witnesses. When
+ * they disagree, something between us and the kernel answers one of them, and the mode is unknown.
+ */
 static void ask_mode(const struct kernel *k, const struct proc_status *status, struct fact *f)
 {
 	int mode = k->prctl(k, PR_GET_SECCOMP, 0, 0, 0, 0);
 	struct text got;
+	char said[sizeof(f->got)];
 
 	fact_call(f,
-		  mode >= 0	    ? ANSWER_YES
-		  : mode == -EINVAL ? ANSWER_NO
-				    : ANSWER_UNKNOWN,
+		  mode >= 0 && mode <= 2 ? ANSWER_YES
+		  : mode == -EINVAL	 ? ANSWER_NO
+					 : ANSWER_UNKNOWN,
 		  "prctl(PR_GET_SECCOMP)", mode);
-	if (mode < 0 || !status->has[PROC_SECCOMP] || status->value[PROC_SECCOMP] == (uint64_t)mode)
+	if (f->answer == ANSWER_UNKNOWN || !status->has[PROC_SECCOMP] ||
+	    (mode >= 0 && status->value[PROC_SECCOMP] == (uint64_t)mode))
 		return;
+	text_copy(said, sizeof(said), f->got);
 	got = TEXT_BUF(f->got);
-	text_add_int(&got, mode);
+	text_add(&got, said);
 	text_add(&got, ", but " SELF_STATUS " says ");
 	text_add_int(&got, (int64_t)status->value[PROC_SECCOMP]);
 	f->answer = ANSWER_UNKNOWN;
@@ -100,6 +104,18 @@ static void ask_flag(const struct kernel *k, const struct sc_word *flag, enum an
 		 flag, answer, r);
 }
 
+/* Where not one flag is known, not even TSYNC, which is as old as the call, it is not the kernel
+ * that says EINVAL.
+ */
+static void doubt_refusals(struct fact flags[SC_FLAG_COUNT])
+{
+	for (size_t i = 0; i < SC_FLAG_COUNT; i++)
+		if (flags[i].answer == ANSWER_YES)
+			return;
+	for (size_t i = 0; i < SC_FLAG_COUNT; i++)
+		flags[i].answer = ANSWER_UNKNOWN;
+}
+
 static void ask_flags(const struct kernel *k, struct fact flags[SC_FLAG_COUNT])
 {
 	enum answer listener = ANSWER_UNKNOWN;
@@ -109,6 +125,7 @@ static void ask_flags(const struct kernel *k, struct fact flags[SC_FLAG_COUNT])
 		if (sc_flags[i].value == SC_FLAG_NEW_LISTENER)
 			listener = flags[i].answer;
 	}
+	doubt_refusals(flags);
 }
 
 /* i386 and x32 are entries of x86-64 kernels, which call themselves i686 to a 32-bit personality.

@@ -65,8 +65,15 @@ static void what_we_run_under(void **state)
 		  ANSWER_UNKNOWN, ANSWER_YES, ANSWER_NO, 0, 1, "0, but /proc/self/status says 2",
 		  "1" },
 		/* A kernel without seccomp. */
-		{ "prctl 21 0 = EINVAL\nprctl 39 0 = 0\n", "Seccomp:\t0\n", ANSWER_NO,
+		{ "prctl 21 0 = EINVAL\nprctl 39 0 = 0\n", "NoNewPrivs:\t0\n", ANSWER_NO,
 		  ANSWER_UNKNOWN, ANSWER_NO, 0, 0, "EINVAL", "no such line" },
+		/* A filter that plays one. */
+		{ "prctl 21 0 = EINVAL\nprctl 39 0 = 0\n", "Seccomp:\t2\nSeccomp_filters:\t1\n",
+		  ANSWER_UNKNOWN, ANSWER_YES, ANSWER_NO, 0, 1,
+		  "EINVAL, but /proc/self/status says 2", "1" },
+		/* No such mode. */
+		{ "prctl 21 0 = 7\nprctl 39 0 = 0\n", NULL, ANSWER_UNKNOWN, ANSWER_UNKNOWN,
+		  ANSWER_NO, 7, 0, "7", "ENOENT" },
 		{ "prctl 21 0 = EPERM\nprctl 39 0 = EPERM\n", "", ANSWER_UNKNOWN, ANSWER_UNKNOWN,
 		  ANSWER_UNKNOWN, 0, 0, "EPERM", "no such line" },
 		{ "", "", ANSWER_UNKNOWN, ANSWER_UNKNOWN, ANSWER_UNKNOWN, 0, 0, "not recorded",
@@ -116,7 +123,12 @@ static void flags_by_asking(void **state)
 		enum answer answer;
 	} rows[] = {
 		{ "seccomp flag TSYNC = EFAULT\n", SC_FLAG_TSYNC, ANSWER_YES },
-		{ "seccomp flag TSYNC = EINVAL\n", SC_FLAG_TSYNC, ANSWER_NO },
+		/* No kernel that has the call lacks it. */
+		{ "seccomp flag TSYNC = EINVAL\n", SC_FLAG_TSYNC, ANSWER_UNKNOWN },
+		{ "seccomp flag TSYNC = EINVAL\nseccomp flag LOG = EINVAL\n", SC_FLAG_LOG,
+		  ANSWER_UNKNOWN },
+		{ "seccomp flag TSYNC = EFAULT\nseccomp flag LOG = EINVAL\n", SC_FLAG_LOG,
+		  ANSWER_NO },
 		{ "seccomp flag TSYNC = EACCES\n", SC_FLAG_TSYNC, ANSWER_UNKNOWN },
 		{ "seccomp flag TSYNC = EPERM\n", SC_FLAG_TSYNC, ANSWER_UNKNOWN },
 		/* It cannot succeed without a program; whoever says so is not the kernel. */
@@ -126,7 +138,8 @@ static void flags_by_asking(void **state)
 		  SC_FLAG_WAIT_KILLABLE_RECV, ANSWER_YES },
 		{ "seccomp flag NEW_LISTENER = EFAULT\nseccomp flag WAIT_KILLABLE_RECV = EINVAL\n",
 		  SC_FLAG_WAIT_KILLABLE_RECV, ANSWER_NO },
-		{ "seccomp flag NEW_LISTENER = EINVAL\nseccomp flag WAIT_KILLABLE_RECV = EINVAL\n",
+		{ "seccomp flag TSYNC = EFAULT\nseccomp flag NEW_LISTENER = EINVAL\n"
+		  "seccomp flag WAIT_KILLABLE_RECV = EINVAL\n",
 		  SC_FLAG_WAIT_KILLABLE_RECV, ANSWER_NO },
 		{ "seccomp flag NEW_LISTENER = EPERM\nseccomp flag WAIT_KILLABLE_RECV = EINVAL\n",
 		  SC_FLAG_WAIT_KILLABLE_RECV, ANSWER_UNKNOWN },
