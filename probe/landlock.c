@@ -187,6 +187,33 @@ static void claim_config(const struct kernel *k, enum landlock_state state, stru
 	}
 }
 
+/* ENOSYS and EOPNOTSUPP are the kernel's own words, but a filter can say them too: engines answer
+ * ENOSYS for calls that their profile does not know. Where the kernel's configuration or its list
+ * of modules says otherwise, it was a filter, and what the kernel would have answered is unknown.
+ */
+static bool is_contradicted(const struct landlock_facts *l)
+{
+	switch (l->state) {
+	case LANDLOCK_NOT_BUILT:
+		return l->lsm_list.answer == ANSWER_YES || l->config.answer == ANSWER_YES;
+	case LANDLOCK_OFF_AT_BOOT:
+		return l->lsm_list.answer == ANSWER_YES;
+	case LANDLOCK_UNKNOWN:
+	case LANDLOCK_FILTERED:
+	case LANDLOCK_PRESENT:
+		return false;
+	}
+	return false;
+}
+
+static void doubt(struct landlock_facts *l)
+{
+	l->state = LANDLOCK_FILTERED;
+	l->abi.answer = ANSWER_UNKNOWN;
+	for (size_t i = 0; i < LL_RIGHT_COUNT; i++)
+		l->rights[i].answer = ANSWER_UNKNOWN;
+}
+
 void probe_landlock(const struct kernel *k, struct landlock_facts *ret)
 {
 	ask_version(k, ret);
@@ -194,4 +221,6 @@ void probe_landlock(const struct kernel *k, struct landlock_facts *ret)
 	ask_rights(k, ret);
 	claim_lsm_list(k, &ret->lsm_list);
 	claim_config(k, ret->state, &ret->config);
+	if (is_contradicted(ret))
+		doubt(ret);
 }

@@ -177,6 +177,46 @@ static void absences_are_told_apart(void **state)
 	}
 }
 
+/* A filter can say what a kernel without Landlock says, but not to /proc and /sys. */
+static void a_filter_that_plays_an_absence_is_found_out(void **state)
+{
+	static const struct {
+		const char *answer, *lsm, *config;
+		enum landlock_state state;
+		enum answer right;
+	} rows[] = {
+		{ "ENOSYS", "landlock", "", LANDLOCK_FILTERED, ANSWER_UNKNOWN },
+		{ "ENOSYS", "yama", "CONFIG_SECURITY_LANDLOCK=y\n", LANDLOCK_FILTERED,
+		  ANSWER_UNKNOWN },
+		{ "ENOSYS", "yama", "", LANDLOCK_NOT_BUILT, ANSWER_NO },
+		{ "EOPNOTSUPP", "yama,landlock", "", LANDLOCK_FILTERED, ANSWER_UNKNOWN },
+		{ "EOPNOTSUPP", "yama", "CONFIG_SECURITY_LANDLOCK=y\n", LANDLOCK_OFF_AT_BOOT,
+		  ANSWER_NO },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const struct tree_file files[] = {
+			{ "/sys/kernel/security/lsm", rows[i].lsm },
+			{ "/proc/config", rows[i].config },
+			{ NULL, NULL },
+		};
+		char text[64];
+		struct text t = TEXT_BUF(text);
+		struct landlock_facts f;
+
+		text_add(&t, "landlock version = ");
+		text_add(&t, rows[i].answer);
+		text_add(&t, "\n");
+		probe_rows(text, files, &f);
+		assert_int_equal(f.state, rows[i].state);
+		assert_int_equal(f.abi.answer, rows[i].right);
+		assert_string_equal(f.abi.got, rows[i].answer);
+		for (size_t j = 0; j < LL_RIGHT_COUNT; j++)
+			assert_int_equal(f.rights[j].answer, rows[i].right);
+	}
+}
+
 static void the_lsm_list_is_read_by_whole_words(void **state)
 {
 	static const struct {
@@ -458,6 +498,7 @@ int main(void)
 		cmocka_unit_test(a_right_that_contradicts_the_number_shows),
 		cmocka_unit_test(an_old_kernel_has_no_errata_question),
 		cmocka_unit_test(absences_are_told_apart),
+		cmocka_unit_test(a_filter_that_plays_an_absence_is_found_out),
 		cmocka_unit_test(the_lsm_list_is_read_by_whole_words),
 		cmocka_unit_test(no_new_privs_is_set_only_when_needed),
 		cmocka_unit_test(flags_that_cannot_be_asked_are_unknown),
