@@ -223,7 +223,7 @@ static const struct row table[] = {
 	{ DENY("capabilities_inheritable", EPERM, raise_inheritable), ROOT },
 	{ DENY("securebits", EPERM, set_securebits, 0), ROOT },
 	{ DENY("securebits_more", EPERM, set_securebits, SECBIT_KEEP_CAPS), ROOT },
-	{ DENY("setuid_program", EPERM, become_root), .who = USER_ONLY },
+	{ DENY("setuid_program", EPERM, become_root), .who = USER_ONLY, .absent = -ENOENT },
 	{ DENY("new_privileges", ENODATA, is_restricted_program) },
 	{ DENY("change_user", EPERM, change_user), ROOT },
 	{ DENY("change_group", EPERM, change_group), ROOT },
