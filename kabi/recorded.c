@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,6 +12,8 @@
 #include "kabi/text.h"
 
 #define CALLS_SIZE_MAX (1 << 20)
+/* No errno is above it (include/linux/err.h in the kernel). */
+#define ERRNO_MAX 4095
 
 const char *recording_find(const struct kernel *k, const char *call, const char *a, const char *b)
 {
@@ -23,14 +26,21 @@ int64_t recording_number(const char *answer)
 {
 	int64_t value;
 
-	return rows_number(answer, &value) < 0 ? NOT_RECORDED : value;
+	return rows_number(answer, &value) < 0 || value < -ERRNO_MAX ? NOT_RECORDED : value;
 }
 
-static int64_t ask(const struct kernel *k, const char *call, const char *a, const char *b)
+int recording_result(const char *answer)
+{
+	int64_t value = recording_number(answer);
+
+	return value > INT_MAX ? NOT_RECORDED : (int)value;
+}
+
+static int ask(const struct kernel *k, const char *call, const char *a, const char *b)
 {
 	const char *answer = recording_find(k, call, a, b);
 
-	return answer ? recording_number(answer) : NOT_RECORDED;
+	return answer ? recording_result(answer) : NOT_RECORDED;
 }
 
 static void decimal(char buf[24], int64_t value)
@@ -53,20 +63,20 @@ static int rec_ll_create(const struct kernel *k, const struct ll_ruleset_attr *a
 {
 	const char *kind;
 	char bit[24];
-	int64_t r;
+	int r;
 
 	(void)size;
 	if (flags == LL_CREATE_VERSION)
-		return (int)ask(k, "landlock", "version", NULL);
+		return ask(k, "landlock", "version", NULL);
 	if (flags == LL_CREATE_ERRATA)
-		return (int)ask(k, "landlock", "errata", NULL);
+		return ask(k, "landlock", "errata", NULL);
 	if (!attr || flags)
 		return NOT_RECORDED;
 
 	kind = attr->handled_fs ? "fs" : attr->handled_net ? "net" : "scope";
 	decimal(bit, bit_number(attr->handled_fs | attr->handled_net | attr->scoped));
 	r = ask(k, "landlock", kind, bit);
-	return r < 0 ? (int)r : open("/dev/null", O_RDONLY | O_CLOEXEC);
+	return r < 0 ? r : open("/dev/null", O_RDONLY | O_CLOEXEC);
 }
 
 static int rec_ll_restrict(const struct kernel *k, int ruleset, uint32_t flags)
@@ -75,7 +85,7 @@ static int rec_ll_restrict(const struct kernel *k, int ruleset, uint32_t flags)
 
 	(void)ruleset;
 	decimal(bit, bit_number(flags));
-	return (int)ask(k, "landlock", "restrict", bit);
+	return ask(k, "landlock", "restrict", bit);
 }
 
 static const char *word_name(const struct sc_word *words, size_t count, uint32_t value)
@@ -89,14 +99,14 @@ static const char *word_name(const struct sc_word *words, size_t count, uint32_t
 static int rec_seccomp(const struct kernel *k, unsigned operation, unsigned flags, const void *arg)
 {
 	if (operation == SC_GET_ACTION_AVAIL)
-		return (int)ask(k, "seccomp", "action",
-				word_name(sc_actions, SC_ACTION_COUNT, *(const uint32_t *)arg));
+		return ask(k, "seccomp", "action",
+			   word_name(sc_actions, SC_ACTION_COUNT, *(const uint32_t *)arg));
 	/* A flag may come together with the one it needs: the higher is the one that is asked for.
 	 */
 	while (flags & (flags - 1))
 		flags &= flags - 1;
 	if (operation == SC_SET_MODE_FILTER && !arg)
-		return (int)ask(k, "seccomp", "flag", word_name(sc_flags, SC_FLAG_COUNT, flags));
+		return ask(k, "seccomp", "flag", word_name(sc_flags, SC_FLAG_COUNT, flags));
 	return NOT_RECORDED;
 }
 
@@ -113,7 +123,7 @@ static int rec_prctl(const struct kernel *k, int option, unsigned long a, unsign
 	(void)d;
 	decimal(number_text, option);
 	decimal(a_text, (int64_t)a);
-	return (int)ask(k, "prctl", number_text, a_text);
+	return ask(k, "prctl", number_text, a_text);
 }
 
 /* Up to `max` numbers of a row. Returns how many, or -errno. */
@@ -160,6 +170,9 @@ static int rec_ids(const struct kernel *k, struct ids *ret)
 		return n;
 	if (n < 2)
 		return -EINVAL;
+	for (int i = 0; i < n; i++)
+		if (value[i] > UINT32_MAX)
+			return -EINVAL;
 	*ret = (struct ids){
 		.uid = (uint32_t)value[0],
 		.gid = (uint32_t)value[1],
@@ -191,14 +204,14 @@ static int rec_uname(const struct kernel *k, struct uts *ret)
 
 static int rec_cpu_count(const struct kernel *k)
 {
-	return (int)ask(k, "cpu_count", NULL, NULL);
+	return ask(k, "cpu_count", NULL, NULL);
 }
 
 static int rec_io_uring_setup(const struct kernel *k, unsigned entries, void *params)
 {
 	(void)entries;
 	(void)params;
-	return (int)ask(k, "io_uring_setup", NULL, NULL);
+	return ask(k, "io_uring_setup", NULL, NULL);
 }
 
 static int rec_try_unshare(const struct kernel *k, unsigned long flags)
@@ -207,16 +220,16 @@ static int rec_try_unshare(const struct kernel *k, unsigned long flags)
 	struct text t = TEXT_BUF(hex);
 
 	text_add_hex(&t, flags);
-	return (int)ask(k, "unshare", hex, NULL);
+	return ask(k, "unshare", hex, NULL);
 }
 
 static int rec_try_foreign(const struct kernel *k, enum foreign_entry entry)
 {
 	switch (entry) {
 	case FOREIGN_I386:
-		return (int)ask(k, "foreign", "i386", NULL);
+		return ask(k, "foreign", "i386", NULL);
 	case FOREIGN_X32:
-		return (int)ask(k, "foreign", "x32", NULL);
+		return ask(k, "foreign", "x32", NULL);
 	}
 	return NOT_RECORDED;
 }
@@ -248,9 +261,12 @@ static ssize_t rec_route_dump(const struct kernel *k, unsigned type, const void 
 static long rec_library(const struct kernel *k, const char *question, long (*live)(void *arg),
 			void *arg)
 {
+	const char *answer;
+
 	(void)live;
 	(void)arg;
-	return (long)ask(k, "library", question, NULL);
+	answer = recording_find(k, "library", question, NULL);
+	return answer ? (long)recording_number(answer) : NOT_RECORDED;
 }
 
 static int none_fcntl(const struct kernel *k, int fd, int command, long arg)

@@ -20,6 +20,7 @@ struct open_how_row {
 	uint64_t resolve;
 };
 #define RESOLVE_INSIDE 0x10 /* RESOLVE_IN_ROOT */
+#define TRIES 1000
 
 /* A text answer, or -errno when the row names an error. */
 static ssize_t text_answer(const char *answer, char *buf, size_t size)
@@ -40,8 +41,15 @@ int recording_open(const struct kernel *k, const char *path, int flags)
 
 	if (recording->root < 0)
 		return -ENOENT;
-	fd = syscall(SYS_openat2, recording->root, path, &how, sizeof(how));
-	return fd < 0 ? -errno : (int)fd;
+	/* EAGAIN: something on this machine was renamed meanwhile, so that ".." may lead out. */
+	for (int i = 0; i < TRIES; i++) {
+		fd = syscall(SYS_openat2, recording->root, path, &how, sizeof(how));
+		if (fd >= 0)
+			return (int)fd;
+		if (errno != EAGAIN)
+			return -errno;
+	}
+	return -EAGAIN;
 }
 
 static int rec_open(const struct kernel *k, const char *path, int flags)
@@ -50,8 +58,8 @@ static int rec_open(const struct kernel *k, const char *path, int flags)
 	const char *mode = access_mode == O_RDONLY ? "r" : access_mode == O_WRONLY ? "w" : "rw";
 	const char *answer = recording_find(k, "open", path, mode);
 
-	if (answer && recording_number(answer) < 0)
-		return (int)recording_number(answer);
+	if (answer && recording_result(answer) < 0)
+		return recording_result(answer);
 	if (answer && access_mode != O_RDONLY)
 		return recording_open(k, "/", O_PATH);
 	if (access_mode == O_RDONLY)
@@ -229,7 +237,7 @@ static int rec_access(const struct kernel *k, const char *path, int mode)
 		text_add(&t, "x");
 	answer = recording_find(k, "access", path, words);
 	if (answer)
-		return (int)recording_number(answer);
+		return recording_result(answer);
 	r = rec_stat(k, path, &node);
 	if (r < 0)
 		return r;

@@ -19,6 +19,9 @@ const char *recording_find(const struct kernel *k, const char *call, const char 
 /* An answer as a number or -errno; what is neither is no answer: NOT_RECORDED. */
 int64_t recording_number(const char *answer);
 
+/* The same for a call that returns an int. A number beyond that is no answer either. */
+int recording_result(const char *answer);
+
 /* Open `path` below the tree; links and ".." stay inside. -ENOENT without a tree. */
 int recording_open(const struct kernel *k, const char *path, int flags);
 

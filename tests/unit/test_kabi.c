@@ -203,6 +203,47 @@ static void a_recording_answers_only_what_it_has(void **state)
 	recorded_close(&k);
 }
 
+/* None of them may be cut down to a number that looks like one. */
+static void a_number_no_call_returns_is_no_answer(void **state)
+{
+	static const char *const answers[] = {
+		"4294967302",		"-4294967290", "2147483648", "9223372036854775807",
+		"-9223372036854775807", "-2147483648", "-4096",	     "0x100000006",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
+		char rows[512];
+		struct text t = TEXT_BUF(rows);
+		uint32_t allow = SC_RET_ALLOW;
+		struct cap_sets caps;
+		struct ids ids;
+		struct kernel k;
+
+		text_add(&t, "landlock version = ");
+		text_add(&t, answers[i]);
+		text_add(&t, "\nseccomp action ALLOW = ");
+		text_add(&t, answers[i]);
+		text_add(&t, "\naccess /a w = ");
+		text_add(&t, answers[i]);
+		text_add(&t, "\nopen /a rw = ");
+		text_add(&t, answers[i]);
+		text_add(&t, "\ncpu_count = ");
+		text_add(&t, answers[i]);
+		text_add(&t, "\nids = 0 0 4294967296\ncapget = 0x0 -1 0x0\n");
+		assert_int_equal(recorded_from_rows(rows, NULL, &k, NULL), 0);
+		assert_int_equal(k.ll_create(&k, NULL, 0, LL_CREATE_VERSION), -KERNEL_NOT_RECORDED);
+		assert_int_equal(k.seccomp(&k, SC_GET_ACTION_AVAIL, 0, &allow),
+				 -KERNEL_NOT_RECORDED);
+		assert_int_equal(k.access(&k, "/a", W_OK), -KERNEL_NOT_RECORDED);
+		assert_true(k.open(&k, "/a", O_RDWR) < 0);
+		assert_int_equal(k.cpu_count(&k), -KERNEL_NOT_RECORDED);
+		assert_int_equal(k.ids(&k, &ids), -EINVAL);
+		assert_int_equal(k.capget(&k, &caps), -EINVAL);
+		recorded_close(&k);
+	}
+}
+
 static void a_bad_recording_is_refused_with_its_line(void **state)
 {
 	struct kernel k;
@@ -250,6 +291,7 @@ int main(void)
 		cmocka_unit_test(masks_follow_the_abi),
 		cmocka_unit_test(a_ruleset_is_no_longer_than_it_must_be),
 		cmocka_unit_test(a_recording_answers_only_what_it_has),
+		cmocka_unit_test(a_number_no_call_returns_is_no_answer),
 		cmocka_unit_test(a_bad_recording_is_refused_with_its_line),
 		cmocka_unit_test(a_recorded_tree_is_closed),
 	};
