@@ -15,9 +15,11 @@
  *	run NAME UID SECONDS PROGRAM [ARGUMENT…]
  *	shell                    a prompt on the console
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -82,14 +84,30 @@ static void mount_basics(void)
 		problem("/dev/fd");
 }
 
+/* An address of the loopback interface; beside 127.0.0.1 there is one of the outside world and one
+ * of the link, so that what must not be reached is there to be reached.
+ */
+static void give_address(int fd, const char *alias, in_addr_t address)
+{
+	struct ifreq request = { .ifr_flags = 0 };
+	struct sockaddr_in *in = (struct sockaddr_in *)(void *)&request.ifr_addr;
+
+	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", alias);
+	in->sin_family = AF_INET;
+	in->sin_addr.s_addr = htonl(address);
+	if (ioctl(fd, SIOCSIFADDR, &request) < 0)
+		problem(alias);
+}
+
 static void loopback_up(void)
 {
-	struct ifreq request = { .ifr_name = "lo" };
+	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
 	int fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 
-	request.ifr_flags = IFF_UP | IFF_RUNNING;
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
 		problem("loopback");
+	give_address(fd, "lo:1", 0xC6336401); /* 198.51.100.1 */
+	give_address(fd, "lo:2", 0xA9FEA9FE); /* 169.254.169.254 */
 	if (fd >= 0)
 		close(fd);
 }

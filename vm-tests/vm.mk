@@ -16,10 +16,10 @@ $(VM_PROGRAMS):
 	$(LAUNCH_CC) -static -o $@ $^
 
 .PHONY: vm-check vm-shell vm-fetch vm-build
-vm-build: all $(VM_PROGRAMS)
+vm-build: all $(VM_PROGRAMS) $(ATTACKER)
 
-vm-check: vm-build ## boot every kernel of the matrix; ROW=name one; KERNEL_DIR=dir what is there too
-	@vm-tests/vm check --build $(B) $(ROW:%=--row %) $(ARCH:%=--arch %) $(KERNEL_DIR:%=--kernel-dir %) $(if $(JOBS),--jobs $(JOBS))
+vm-check: vm-build ## boot every kernel of the matrix; ROW=name one, FULL=1 at length, KERNEL_DIR=dir what is there too
+	@vm-tests/vm check --build $(B) $(ROW:%=--row %) $(ARCH:%=--arch %) $(KERNEL_DIR:%=--kernel-dir %) $(FULL:%=--full) $(if $(JOBS),--jobs $(JOBS))
 
 vm-shell: vm-build ## a prompt on the kernel of ROW=name
 	@vm-tests/vm shell --build $(B) $(ROW:%=--row %)

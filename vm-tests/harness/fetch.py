@@ -114,13 +114,14 @@ class Store:
         os.rename(part, self._index_path)
 
     def _update(self, wanted):
-        missing = wanted - self._updated
-        if missing:
-            self._updated |= missing
-            suites = sorted({suite for suite, _ in self._updated})
-            arches = sorted({arch for _, arch in self._updated})
-            self.say(f"reading the package lists of {', '.join(suites)} ({' '.join(arches)})")
-            self._apt.update(suites, arches)
+        if wanted <= self._updated:
+            return
+        everything = self._updated | wanted
+        suites = sorted({suite for suite, _ in everything})
+        arches = sorted({arch for _, arch in everything})
+        self.say(f"reading the package lists of {', '.join(suites)} ({' '.join(arches)})")
+        self._apt.update(suites, arches)
+        self._updated = everything
 
     def resolve(self, wanted, refresh=False):
         """Find the newest package for each (suite, pattern, arch) and have its .deb in the cache; returns

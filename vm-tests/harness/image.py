@@ -16,6 +16,7 @@ DIRECTORIES = {
 }  # fmt: skip
 FILES = {
     "etc/passwd": "root:x:0:0:root:/root:/bin/sh\nuser:x:1000:1000:user:/home/user:/bin/sh\n",
+    "etc/shadow": "root:*:20000:0:99999:7:::\nuser:*:20000:0:99999:7:::\n",
     "etc/group": "root:x:0:\nvideo:x:44:\nrender:x:105:\nuser:x:1000:\n",
     "etc/nsswitch.conf": "passwd: files\ngroup: files\nhosts: files\n",
     "etc/hosts": "127.0.0.1 localhost\n::1 localhost\n",
@@ -97,7 +98,7 @@ def base(programs, busybox, arch, root="", strip=None):
     archive.device("dev/console", 5, 1)
     archive.device("dev/null", 1, 3, 0o666)
     for name, text in FILES.items():
-        archive.file(name, text.encode())
+        archive.file(name, text.encode(), 0o640 if name == "etc/shadow" else 0o644)
     archive.file("bin/busybox", read(busybox), 0o755)
     elves = []
     taken = {inside.strip("/") for inside in programs}

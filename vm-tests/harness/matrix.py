@@ -15,16 +15,18 @@ from .debian import DebianError
 from .payload import PayloadError
 
 APPEND = "panic=-1 quiet cryptomgr.notests"
+FULL_SECONDS = 300
 SYSTEMD = "rdinit=/lib/systemd/systemd systemd.unit=oarbank.target systemd.log_level=warning"
 FAULTS = (fetch.FetchError, DebianError, PayloadError, image.ImageError, qemu.BootError, limit.LimitError, OSError)
 
 
-def expand(runs, row):
-    """The runs of one row: each as one user, with the name it has in the results."""
+def expand(runs, row, full=False):
+    """The runs of one row: each as one user, with the name it has in the results. `full`: those of
+    when=full=yes too."""
     only = row.has("only")
     expanded = []
     for run in runs:
-        if not row.fits(run.when) or (only and run.name not in only.split(",")):
+        if not (row.fits(run.when) or (full and run.when == "full=yes")) or (only and run.name not in only.split(",")):
             continue
         whos = {"row": [row.has("user") or "user"], "both": ["root", "user"]}.get(run.who, [run.who])
         if row.has("pid1"):
@@ -77,7 +79,7 @@ class Board:
 
     def _files(self, path):
         """{path in the machine: file here} for what runs.tsv names."""
-        if path.startswith("/bin/") and path[5:] in ("true", "sh", "busybox"):
+        if path in ("/bin/sh", "/bin/busybox"):
             return {}
         for prefix, directory in (("/build/", self.output), ("/src/", self.source), ("/oarbank/", f"{self.output}/vm/bin")):
             if path.startswith(prefix):
@@ -97,7 +99,7 @@ class Matrix:
     def __init__(self, arguments, here):
         self.build = os.path.abspath(arguments.build)
         self.source = os.path.dirname(here)
-        self.jobs = max(1, arguments.jobs)
+        self.jobs, self.full = max(1, arguments.jobs), arguments.full
         with open(os.path.join(here, "rows.tsv"), encoding="utf-8") as f:
             self.table = tables.parse(f.read())
         with open(os.path.join(here, "runs.tsv"), encoding="utf-8") as f:
@@ -188,7 +190,7 @@ class Matrix:
             raise fetch.FetchError(f"{kernel.origin} is for {kernel.arch}")
         if isinstance(self.modules[row.name], Exception):
             raise self.modules[row.name]
-        runs = expand(self.runs, row)
+        runs = expand(self.runs, row, self.full)
         order, files = self.modules[row.name]
         archive = image.cpio.Archive()
         for path, data in files:
@@ -226,7 +228,7 @@ class Matrix:
             command = self.command(row, kernel, initrd, files)
             if row.arch != "amd64":
                 files.pop()
-            seconds = int(row.has("seconds") or 60)
+            seconds = int(row.has("seconds") or 60) + (FULL_SECONDS if self.full or row.has("full") else 0)
             outcome = qemu.boot(command, files, seconds, lambda word: self.progress.state(row.name, word))
             notes = []
             if qemu.crashed(outcome):
@@ -236,7 +238,7 @@ class Matrix:
                 outcome = qemu.boot(command, files, seconds, lambda word: self.progress.state(row.name, word + " again"))
             verdict = compare.judge(row, self.table, runs, outcome)
             verdict.notes, verdict.kernel = notes, kernel.release
-            keep(directory, outcome)
+            keep(directory, outcome, verdict)
             os.unlink(initrd)
         except FAULTS as problem:
             verdict = compare.Verdict()
@@ -263,7 +265,7 @@ class Matrix:
         print(show.summary(verdicts, wall, accel))
 
 
-def keep(directory, outcome):
+def keep(directory, outcome, verdict):
     """Every program's output, the report, and the kernel's log, as files."""
     for name, program in outcome.programs.items():
         with open(os.path.join(directory, f"{name}.out"), "w", encoding="utf-8") as f:
@@ -271,6 +273,8 @@ def keep(directory, outcome):
         if program["err"]:
             with open(os.path.join(directory, f"{name}.err"), "w", encoding="utf-8") as f:
                 f.write(program["err"])
+    with open(os.path.join(directory, "problems"), "w", encoding="utf-8") as f:
+        f.write("".join(line + "\n" for line in verdict.problems + verdict.lines))
     with open(os.path.join(directory, "kernel.log"), "w", encoding="utf-8") as f:
         f.write(outcome.kmsg)
 

@@ -21,6 +21,7 @@ MACHINE = {
     "cpus": r"[0-9]+",
     "seconds": r"[0-9]+",
     "only": r"[a-z0-9,_-]+",
+    "full": r"yes",
 }
 MANY = ("module", "sysctl")
 

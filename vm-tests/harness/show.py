@@ -9,7 +9,7 @@ import xml.etree.ElementTree as xml
 from .compare import found_abi, statuses
 from .rows import LETTER
 
-MARK = {"enforced": "✓", "cooperative": "~", "unavailable": "✗"}
+PROBLEMS_SHOWN = 12
 
 
 class Progress:
@@ -60,7 +60,7 @@ class Progress:
             self._bad += not verdict.good
             self._erase()
             self._out.write(row_line(name, verdict) + "\n")
-            for line in verdict.problems:
+            for line in shortened(verdict.problems):
                 self._out.write(f"       {line}\n")
             for line in verdict.lines:
                 self._out.write(f"       | {line}\n")
@@ -70,6 +70,13 @@ class Progress:
         with self._lock:
             self._erase()
             self._out.flush()
+
+
+def shortened(problems):
+    """The first of them; the rest as a number. All are in the row's directory and in junit.xml."""
+    if len(problems) <= PROBLEMS_SHOWN + 1:
+        return problems
+    return problems[:PROBLEMS_SHOWN] + [f"… and {len(problems) - PROBLEMS_SHOWN} more"]
 
 
 def row_line(name, verdict):
@@ -123,7 +130,7 @@ def markdown(table, verdicts, heading):
     lines.append("|" + "---|" * (len(table.capabilities) + 5))
     for name, verdict in verdicts.items():
         marks = [_mark(letter) for letter in cells(table, verdict)]
-        word = "ok" if verdict.good else "**bad**: " + "; ".join(verdict.problems).replace("|", "\\|")
+        word = "ok" if verdict.good else "**bad**: " + "; ".join(shortened(verdict.problems)).replace("|", "\\|")
         lines.append(
             f"| {name} | {verdict.kernel or '?'} | {_abi(verdict)} | {' | '.join(marks)} | {verdict.seconds:.1f} | {word} |"
         )

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+"""From a source to a kernel: payloads of made images, files, .debs, URLs with their SHA-256."""
+import gzip
+import hashlib
+import http.server
+import lzma
+import os
+import shutil
+import struct
+import subprocess
+import tempfile
+import threading
+
+from tap import main, raises, same
+
+from harness import debian, fetch, payload
+
+
+def elf(note=b"Xen\0", kind=18):
+    """An ELF64 with one program header: a note."""
+    body = struct.pack("<III", len(note), 4, kind) + note + b"\1\2\3\4"
+    header = b"\x7fELF\x02\x01\x01" + bytes(9) + struct.pack("<HHIQQQIHHHHHH", 2, 62, 1, 0, 64, 0, 0, 64, 56, 1, 0, 0, 0)
+    return header + struct.pack("<IIQQQQQQ", 4, 4, 120, 0, 0, len(body), len(body), 4) + body
+
+
+def bzimage(compressed, sectors=3, version=0x20F, offset=64):
+    image = bytearray((sectors + 1) * 512 + offset)
+    image[0x1F1] = sectors
+    image[0x202:0x206] = b"HdrS"
+    struct.pack_into("<H", image, 0x206, version)
+    stream = compressed + b"\0\0\1\0"
+    struct.pack_into("<II", image, 0x248, offset, len(stream))
+    return bytes(image) + stream + b"trailing code"
+
+
+def test_a_vmlinux_out_of_every_compression():
+    whole = elf()
+    streams = [lzma.compress(whole, lzma.FORMAT_XZ), lzma.compress(whole, lzma.FORMAT_ALONE)]
+    for tool in (["zstd", "-qc"], ["lz4", "-lqc"], ["bzip2", "-qc"]):
+        if shutil.which(tool[0]):
+            streams.append(subprocess.run(tool, input=whole, stdout=subprocess.PIPE, check=True).stdout)
+    for stream in streams:
+        same(payload.vmlinux(bzimage(stream)), whole)
+
+
+def test_gzip_counts_its_length_word_itself():
+    stream = gzip.compress(elf())
+    image = bytearray(bzimage(stream))
+    struct.pack_into("<I", image, 0x24C, len(stream))
+    same(payload.vmlinux(bytes(image)), elf())
+
+
+def test_setup_sectors_of_zero_are_four():
+    image = bytearray(bzimage(lzma.compress(elf()), sectors=4))
+    image[0x1F1] = 0
+    same(payload.vmlinux(bytes(image)), elf())
+
+
+def test_images_that_are_none():
+    good = bzimage(lzma.compress(elf()))
+    raises(payload.PayloadError, "HdrS", payload.vmlinux, bytes(4096))
+    raises(payload.PayloadError, "2.07", payload.vmlinux, bzimage(b"x" * 20, version=0x207))
+    raises(payload.PayloadError, "outside", payload.vmlinux, good[: len(good) // 2])
+    raises(payload.PayloadError, "no known compression", payload.vmlinux, bzimage(b"plain bytes"))
+    raises(payload.PayloadError, "PVH", payload.vmlinux, bzimage(lzma.compress(elf(kind=17))))
+    raises(payload.PayloadError, "PVH", payload.vmlinux, bzimage(lzma.compress(elf(note=b"Xfn\0"))))
+
+
+def arm64_image():
+    image = bytearray(256)
+    image[0:2] = b"MZ"
+    image[0x38:0x3C] = b"ARMd"
+    return bytes(image)
+
+
+def test_arm64_images():
+    plain = arm64_image()
+    same(payload.arm64_image(plain), plain)
+    same(payload.arm64_image(gzip.compress(plain)), plain)
+    stream = gzip.compress(plain)
+    zboot = b"MZ\0\0zimg" + struct.pack("<II", 64, len(stream)) + bytes(48) + stream + b"rest"
+    same(payload.arm64_image(zboot), plain)
+    raises(payload.PayloadError, "arm64", payload.arm64_image, bytes(256))
+
+
+def test_architectures_are_told_apart():
+    same(payload.arch_of(bzimage(b"x" * 20)), "amd64")
+    same(payload.arch_of(arm64_image()), "arm64")
+    same(payload.arch_of(b"#!/bin/sh\n" + bytes(1000)), None)
+    same(payload.arch_of(b""), None)
+
+
+def store(directory):
+    return fetch.Store(os.path.join(directory, "build"), os.path.join(directory, "cache"))
+
+
+def write(path, data):
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as f:
+        f.write(data)
+    return path
+
+
+def test_a_file_and_a_deb():
+    image = bzimage(lzma.compress(elf()))
+    with tempfile.TemporaryDirectory() as directory:
+        kernel = store(directory).from_file(write(f"{directory}/vmlinuz-9.9-test", image))
+        same((kernel.arch, kernel.release), ("amd64", "9.9-test"))
+        with open(kernel.boot, "rb") as f:
+            same(f.read(), elf())
+        for place in ("boot/vmlinuz-9.9-test", "usr/lib/modules/9.9-test/vmlinuz"):
+            write(f"{directory}/pkg/DEBIAN/control",
+                  b"Package: k\nVersion: 1\nArchitecture: amd64\nMaintainer: x <x@x.invalid>\nDescription: x\n")
+            write(f"{directory}/pkg/{place}", image)
+            deb = f"{directory}/{place.split('/')[0]}.deb"
+            subprocess.run(["dpkg-deb", "-b", f"{directory}/pkg", deb], check=True, stdout=subprocess.DEVNULL)
+            shutil.rmtree(f"{directory}/pkg")
+            kernel = store(directory).from_file(deb)
+            same((kernel.arch, kernel.modules), ("amd64", deb))
+        write(f"{directory}/pkg/DEBIAN/control",
+              b"Package: k\nVersion: 1\nArchitecture: amd64\nMaintainer: x <x@x.invalid>\nDescription: x\n")
+        subprocess.run(["dpkg-deb", "-b", f"{directory}/pkg", f"{directory}/e.deb"], check=True, stdout=subprocess.DEVNULL)
+        for _ in range(2):  # the second time too: a failure must not be cached
+            raises(fetch.FetchError, "0 kernel images", store(directory).from_file, f"{directory}/e.deb")
+        raises(fetch.FetchError, "no such file", store(directory).from_file, f"{directory}/nothing")
+        raises(fetch.FetchError, "neither", store(directory).from_file, write(f"{directory}/text", b"x" * 600))
+
+
+def test_a_kernel_that_boots_as_it_is():
+    said = []
+    with tempfile.TemporaryDirectory() as directory:
+        it = fetch.Store(directory, os.path.join(directory, "cache"), said.append)
+        image = bzimage(b"plain bytes")
+        kernel = it.from_file(write(f"{directory}/bzImage", image))
+        with open(kernel.boot, "rb") as f:
+            same(f.read(), image)
+    assert "boots as it is" in said[0]
+
+
+class Handler(http.server.SimpleHTTPRequestHandler):
+    def log_message(self, *arguments):
+        pass
+
+
+def test_a_url_with_its_sha256():
+    image = bzimage(lzma.compress(elf()))
+    digest = hashlib.sha256(image).hexdigest()
+    with tempfile.TemporaryDirectory() as directory:
+        write(f"{directory}/www/vmlinuz-8.8", image)
+        server = http.server.ThreadingHTTPServer(
+            ("127.0.0.1", 0), lambda *a: Handler(*a, directory=f"{directory}/www"))
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_port}/vmlinuz-8.8"
+        try:
+            kind, fields = fetch.parse_source(f"url:{url}#sha256={digest}")
+            same((kind, fields), ("url", {"url": url, "sha256": digest}))
+            it = store(directory)
+            kernel = it._kernel(kind, fields, "amd64", {})
+            same((kernel.arch, kernel.origin), ("amd64", url))
+            files = f"{directory}/cache/files"
+            raises(fetch.FetchError, "SHA-256 is " + digest, fetch.fetch_url, url, "0" * 64, files)
+            raises(fetch.FetchError, "404", fetch.fetch_url, url + "x", digest, files)
+            same(len(os.listdir(files)), 1)
+            # The cache answers once the server has gone, but not with a file somebody changed.
+            os.unlink(f"{directory}/www/vmlinuz-8.8")
+            path = fetch.fetch_url(url, digest, files)
+            write(path, b"changed")
+            raises(fetch.FetchError, "404", fetch.fetch_url, url, digest, files)
+        finally:
+            server.shutdown()
+            server.server_close()
+
+
+def test_sources_that_are_none():
+    for source in ("url:http://h/x", "url:http://h/x#sha256=12", "url:ftp://h/x#sha256=" + "0" * 64, "debian:suite", "debian:/x"):
+        raises(fetch.FetchError, source, fetch.parse_source, source)
+
+
+def test_a_tree_is_whole_or_not_there():
+    with tempfile.TemporaryDirectory() as directory:
+        it = store(directory)
+
+        def half(path):
+            write(f"{path}/a", b"1")
+            raise fetch.FetchError("broke off")
+
+        raises(fetch.FetchError, "broke off", it.tree, "t", half)
+        same(os.listdir(f"{directory}/cache/trees"), [])
+        made = it.tree("t", lambda path: write(f"{path}/a", b"2"))
+        same(made, it.tree("t", half))
+
+
+def test_an_unreachable_mirror_leaves_what_the_cache_has():
+    said = []
+    with tempfile.TemporaryDirectory() as directory:
+        it = fetch.Store(directory, os.path.join(directory, "cache"), said.append)
+        package = debian.Package("k-1", "1", "amd64", "0" * 64, 1, "pool/k-1_1_amd64.deb")
+        write(os.path.join(it.debs, package.deb()), b"")
+        it._index = {"suite/k-*/amd64": {"package": package.__dict__, "time": 0}}
+
+        def gone(*_):
+            raise debian.DebianError("no route")
+
+        it._apt.update = gone
+        same(it.resolve([("suite", "k-*", "amd64")])["suite", "k-*", "amd64"][0], package)
+        assert "no route" in said[-1]
+        raises(debian.DebianError, "no route", it.resolve, [("suite", "other", "amd64")])
+
+
+main(globals())
