@@ -63,3 +63,23 @@ int file_read_int(const struct kernel *k, const char *path, int64_t *ret)
 		return (int)len;
 	return text_int(buf, INT64_MIN + 1, INT64_MAX, ret);
 }
+
+int file_write(const struct kernel *k, const char *path, const char *text)
+{
+	size_t len = strlen(text);
+	ssize_t n;
+	int fd;
+
+	do
+		fd = k->open(k, path, O_WRONLY | O_NOCTTY);
+	while (fd == -EINTR);
+	if (fd < 0)
+		return fd;
+	do
+		n = k->write(k, fd, text, len);
+	while (n == -EINTR);
+	k->close(k, fd);
+	if (n < 0)
+		return (int)n;
+	return (size_t)n == len ? 0 : -EIO;
+}

@@ -21,4 +21,9 @@ ssize_t file_read_line(const struct kernel *k, const char *path, char *buf, size
 /* A file that holds one decimal number. -EINVAL when it holds anything else. */
 int file_read_int(const struct kernel *k, const char *path, int64_t *ret);
 
+/* Write `text` to an existing file in one piece, as cgroup files want it. Returns 0; -EIO when only
+ * a part was taken; or -errno.
+ */
+int file_write(const struct kernel *k, const char *path, const char *text);
+
 #endif

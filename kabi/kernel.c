@@ -14,6 +14,7 @@
 
 #include "kabi/machine.h"
 #include "kabi/names.h"
+#include "kabi/process.h"
 
 /* The same numbers on every architecture; old headers lack them. */
 #ifndef SYS_close_range
@@ -407,4 +408,29 @@ const struct kernel kernel_live = {
 	.try_foreign = machine_try_foreign,
 	.route_dump = machine_route_dump,
 	.library = machine_library,
+	.create = process_create,
+	.rename = process_rename,
+	.unlink = process_unlink,
+	.mkdir = process_mkdir,
+	.rmdir = process_rmdir,
+	.lock = process_lock,
+	.chdir = process_chdir,
+	.dup_onto = process_dup_onto,
+	.pipe = process_pipe,
+	.channel = process_channel,
+	.send = process_send,
+	.clone = process_clone,
+	.pidfd_open = process_pidfd_open,
+	.pidfd_signal = process_pidfd_signal,
+	.kill = process_kill,
+	.wait = process_wait,
+	.children_usage = process_children_usage,
+	.poll = process_poll,
+	.signal_fd = process_signal_fd,
+	.signal_mask = process_signal_mask,
+	.setsid = process_setsid,
+	.getpid = process_getpid,
+	.getppid = process_getppid,
+	.now_us = process_now_us,
+	.exit = process_exit,
 };

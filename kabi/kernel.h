@@ -70,6 +70,21 @@ enum foreign_entry {
 	FOREIGN_X32,  /* a number with SC_X32_BIT on x86-64 */
 };
 
+/* How a child ended. */
+struct ended {
+	pid_t pid;
+	int code;   /* of its exit, or -1 */
+	int signal; /* that ended it, or 0 */
+};
+
+/* What the ended and waited-for children of this process used, and their own such children. */
+struct usage {
+	uint64_t cpu_us;
+	uint64_t peak_bytes; /* resident, of the one that had most */
+};
+
+struct pollfd;
+
 struct kernel {
 	/* Files. */
 	int (*open)(const struct kernel *k, const char *path, int flags);
@@ -143,6 +158,48 @@ struct kernel {
 	 */
 	long (*library)(const struct kernel *k, const char *question, long (*ask)(void *arg),
 			void *arg);
+
+	/* Making and removing. `create` is open with O_CREAT; its flags say what else. */
+	int (*create)(const struct kernel *k, const char *path, int flags, unsigned mode);
+	int (*rename)(const struct kernel *k, const char *from, const char *to);
+	int (*unlink)(const struct kernel *k, const char *path);
+	int (*mkdir)(const struct kernel *k, const char *path, unsigned mode);
+	int (*rmdir)(const struct kernel *k, const char *path);
+	/* flock(2), exclusive, without waiting: -EWOULDBLOCK when another holds it. */
+	int (*lock)(const struct kernel *k, int fd);
+	int (*chdir)(const struct kernel *k, const char *path);
+	int (*dup_onto)(const struct kernel *k, int from, int to); /* stays open across exec */
+	int (*pipe)(const struct kernel *k, int ret[2]);	   /* [0] is read, [1] written */
+	int (*channel)(const struct kernel *k, int ret[2]);	   /* two ways, whole messages */
+	/* On a channel: as write, but a closed other end is only an error, EPIPE. */
+	ssize_t (*send)(const struct kernel *k, int fd, const void *buf, size_t size);
+
+	/* Other processes. */
+	/* A child that is a copy of this process, as fork(2); 0 in the child. In the cgroup whose
+	 * directory is `cgroup`, or ours when that is -1. No handlers of the C library run, so the
+	 * child may use struct kernel and nothing else.
+	 */
+	int (*clone)(const struct kernel *k, int cgroup);
+	int (*pidfd_open)(const struct kernel *k, pid_t pid);
+	int (*pidfd_signal)(const struct kernel *k, int pidfd, int signal);
+	int (*kill)(const struct kernel *k, pid_t pid, int signal); /* -pid: its group */
+	/* A child that has ended, `pid` or any (0). `options` as waitid(2), WEXITED among them.
+	 * Returns 1, or 0 when none has and WNOHANG says not to wait; -ECHILD.
+	 */
+	int (*wait)(const struct kernel *k, pid_t pid, int options, struct ended *ret);
+	int (*children_usage)(const struct kernel *k, struct usage *ret);
+	int (*poll)(const struct kernel *k, struct pollfd *fds, unsigned count, int timeout_ms);
+	/* A descriptor that is readable when one of `signals` (bit number - 1) is pending. They
+	 * must be blocked. Reading empties it.
+	 */
+	int (*signal_fd)(const struct kernel *k, uint64_t signals);
+	/* Block `signals` and no others. *ret is the mask before. */
+	int (*signal_mask)(const struct kernel *k, uint64_t signals, uint64_t *ret);
+	pid_t (*setsid)(const struct kernel *k);
+	pid_t (*getpid)(const struct kernel *k);
+	pid_t (*getppid)(const struct kernel *k);
+	int64_t (*now_us)(const struct kernel *k);	/* monotonic */
+	void (*exit)(const struct kernel *k, int code); /* at once; returns in a test only */
 
 	void *state; /* of a fake */
 };
