@@ -1,0 +1,85 @@
+#include "launch/container.h"
+
+#include <errno.h>
+#include <signal.h>
+
+#include "launch/tree.h"
+
+/* One signal may leave what was forked meanwhile. It is found in the next round, if no other than
+ * the signal stops it.
+ */
+#define ROUNDS_MAX 8
+
+static struct tree tree;
+
+/* Signal everything below the keeper once. Returns how many got it, or -errno. */
+static int signal_tree(const struct kernel *k, pid_t keeper, int signal)
+{
+	int sent = 0;
+	int r = tree_find(k, keeper, &tree);
+
+	for (unsigned i = 0; i < tree.count; i++)
+		if (!(signal == SIGSTOP && tree.process[i].state == 'T') &&
+		    tree_signal(k, &tree.process[i], signal) == 0)
+			sent++;
+	return r < 0 ? r : sent;
+}
+
+static int freeze_group(const struct kernel *k, const struct container *c, bool freeze,
+			struct fault *why)
+{
+	int r = 1;
+
+	for (int i = 0; r > 0 && i < ROUNDS_MAX; i++) {
+		r = signal_tree(k, c->keeper, freeze ? SIGSTOP : SIGCONT);
+		if (!freeze)
+			break;
+	}
+	return r < 0 ? fault_errno(why, "find the processes of the container", NULL, -r) : 0;
+}
+
+int container_freeze(const struct kernel *k, const struct container *c, bool freeze,
+		     struct fault *why)
+{
+	switch (c->kind) {
+	case CONTAINER_NONE:
+		break;
+	case CONTAINER_GROUP:
+		return freeze_group(k, c, freeze, why);
+	case CONTAINER_LEAF:
+		return leaf_freeze(k, &c->leaf, freeze, why);
+	}
+	return -ESRCH;
+}
+
+int container_terminate(const struct kernel *k, const struct container *c, struct fault *why)
+{
+	int r = c->leader > 0 ? k->kill(k, -c->leader, SIGTERM) : -ESRCH;
+
+	container_freeze(k, c, false, NULL);
+	return r < 0 ? fault_errno(why, "end the process group", NULL, -r) : 0;
+}
+
+int container_kill(const struct kernel *k, const struct container *c, struct fault *why)
+{
+	int r = 0;
+
+	if (c->leader > 0)
+		k->kill(k, -c->leader, SIGKILL);
+	if (c->kind == CONTAINER_LEAF)
+		r = leaf_kill(k, &c->leaf, why);
+	/* Nothing leaves a leaf, but what this costs where there is nothing is one file. */
+	if (signal_tree(k, c->keeper, SIGKILL) < 0 && c->kind == CONTAINER_GROUP)
+		return fault_errno(why, "find the processes of the container", NULL, EIO);
+	return r;
+}
+
+int container_count(const struct kernel *k, const struct container *c)
+{
+	int r;
+
+	if (c->kind == CONTAINER_LEAF)
+		return leaf_count(k, &c->leaf);
+	r = tree_find(k, c->keeper, &tree);
+	return r < 0 ? r : (int)tree.count;
+}
