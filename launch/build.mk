@@ -12,7 +12,7 @@ $(B)/static/%.c.o: %.c
 	@mkdir -p $(@D)
 	$(LAUNCH_CC) -std=gnu17 $(WARN_C) $(CPPFLAGS) $(LAUNCH_FLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/oarbank-sandbox $(B)/oarbank-plan: $(B)/%: $(B)/static/launch/%.c.o $(LAUNCH_OBJECTS)
+$(B)/oarbank-sandbox $(B)/oarbank-plan $(B)/oarbank-run: $(B)/%: $(B)/static/launch/%.c.o $(LAUNCH_OBJECTS)
 	@echo "$(@F): static, with $(if $(MUSL_CC),musl,the C library of $(CC): install musl-tools for a smaller one)"
 	$(LAUNCH_CC) $(LAUNCH_LINK) -o $@ $^
 	@cp $@ $@.debug && strip $@
