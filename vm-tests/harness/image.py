@@ -4,6 +4,7 @@ import lzma
 import os
 import re
 import subprocess
+import tempfile
 
 from . import cpio, payload
 
@@ -88,6 +89,13 @@ def read(path):
         return f.read()
 
 
+def stripped(path, strip):
+    """The program without its debugging data. strip replaces its output file: never name /dev/stdout."""
+    with tempfile.NamedTemporaryFile() as out:
+        done = subprocess.run([*strip, "-o", out.name, path], capture_output=True)
+        return read(out.name) if done.returncode == 0 else read(path)
+
+
 def base(programs, busybox, arch, root="", strip=None):
     """The archive every row shares. `programs` is {path in the machine: file here}; `root` is where the
     libraries of another architecture are; `strip` the command that takes debugging data out."""
@@ -110,7 +118,7 @@ def base(programs, busybox, arch, root="", strip=None):
         if data[:4] == b"\x7fELF":
             elves.append(here)
             if strip:
-                data = subprocess.run([*strip, "-o", "/dev/stdout", here], capture_output=True).stdout or data
+                data = stripped(here, strip)
         archive.file(inside, data, os.stat(here).st_mode & 0o777)
     for inside, here in libraries_of(elves, arch, root).items():
         archive.file(inside, read(here), 0o755)
