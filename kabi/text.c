@@ -140,6 +140,28 @@ size_t utf8_sequence(const char *s, size_t len)
 	return n;
 }
 
+/* Controls above ASCII: U+0080 to U+009F, ends of lines, and marks that turn the order of what is
+ * shown around, so that a text could look like another.
+ */
+static bool is_control(const char *s, size_t n)
+{
+	unsigned char second = n > 1 ? (unsigned char)s[1] : 0;
+	unsigned char third = n > 2 ? (unsigned char)s[2] : 0;
+
+	switch ((unsigned char)s[0]) {
+	case 0xc2:
+		return second < 0xa0;
+	case 0xd8: /* U+061C */
+		return second == 0x9c;
+	case 0xe2: /* U+200E, U+200F, U+2028 to U+202E; U+2066 to U+2069 */
+		return (second == 0x80 &&
+			(third == 0x8e || third == 0x8f || (third >= 0xa8 && third <= 0xae))) ||
+		       (second == 0x81 && third >= 0xa6 && third <= 0xa9);
+	default:
+		return false;
+	}
+}
+
 void text_add_shown(struct text *t, const char *s)
 {
 	static const char hex[] = "0123456789abcdef";
@@ -149,9 +171,7 @@ void text_add_shown(struct text *t, const char *s)
 		size_t n = utf8_sequence(s, len);
 		unsigned char c = (unsigned char)*s;
 
-		/* U+0080..U+009F are control characters too; they start with 0xC2. */
-		if (n == 0 || c < 0x20 || c == 0x7f ||
-		    (n == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0)) {
+		if (n == 0 || c < 0x20 || c == 0x7f || (n > 1 && is_control(s, n))) {
 			char escaped[4] = { '\\', 'x', hex[c >> 4], hex[c & 15] };
 
 			text_add_bytes(t, escaped, sizeof(escaped));

@@ -24,8 +24,8 @@ void text_add_bytes(struct text *t, const char *s, size_t len);
 void text_add_int(struct text *t, int64_t value);
 void text_add_hex(struct text *t, uint64_t value);
 
-/* Add `s` so that the whole stays one line a terminal can show: control characters and bytes that
- * are not UTF-8 become \xNN.
+/* Add `s` so that the whole stays one line a terminal can show: control characters, those that
+ * turn the writing direction, and bytes that are not UTF-8 become \xNN.
  */
 void text_add_shown(struct text *t, const char *s);
 
