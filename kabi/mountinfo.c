@@ -6,7 +6,8 @@
 #include "kabi/file.h"
 #include "kabi/text.h"
 
-#define MOUNTINFO_SIZE (256 << 10)
+/* Some 100 bytes a mount: a node full of containers has thousands. */
+#define MOUNTINFO_SIZE (1 << 20)
 
 static bool octal(char c)
 {

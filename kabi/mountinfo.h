@@ -31,7 +31,7 @@ struct mountinfo mountinfo_start(char *text);
 bool mountinfo_next(struct mountinfo *it, struct mount *ret);
 
 /* Read /proc/self/mountinfo into the one buffer of this file, and start on it; what an earlier call
- * handed out is gone. Returns 0; -EFBIG for a table of more than 256 KiB, which must not be taken
+ * handed out is gone. Returns 0; -EFBIG for a table of more than 1 MiB, which must not be taken
  * for one that lacks a mount; or -errno.
  */
 int mountinfo_open(const struct kernel *k, struct mountinfo *ret);

@@ -98,7 +98,7 @@ static void an_option_matches_whole(void **state)
 static void a_table_that_does_not_fit_is_no_table(void **state)
 {
 	static const char line[] = "1 2 0:1 / /a rw - t s o\n";
-	const size_t fits = (256 << 10) / (sizeof(line) - 1);
+	const size_t fits = (1 << 20) / (sizeof(line) - 1);
 	char *text = malloc((fits + 2) * sizeof(line));
 	struct tree_file files[] = { { "/proc/self/mountinfo", text }, { NULL, NULL } };
 
