@@ -6,6 +6,7 @@
 
 #include "kabi/file.h"
 #include "kabi/lines.h"
+#include "kabi/path.h"
 #include "kabi/text.h"
 #include "probe/ask.h"
 #include "probe/cpu.h"
@@ -102,6 +103,20 @@ static bool memory_line(void *arg, char *line)
 	return false;
 }
 
+/* What is not there yet will be made on the filesystem of what is above it. */
+static int statfs_at_or_above(const struct kernel *k, char path[FACTS_PATH_MAX],
+			      struct fs_info *ret)
+{
+	int r = k->statfs(k, path, ret);
+
+	while (r == -ENOENT && strcmp(path, "/") != 0 && path_parent(path, "")) {
+		if (!*path)
+			text_copy(path, FACTS_PATH_MAX, "/");
+		r = k->statfs(k, path, ret);
+	}
+	return r;
+}
+
 static void ask_disk(const struct kernel *k, const char *home, struct host_facts *ret)
 {
 	char call[sizeof(ret->disk.call)];
@@ -110,8 +125,8 @@ static void ask_disk(const struct kernel *k, const char *home, struct host_facts
 	int r;
 
 	text_copy(ret->disk_path, sizeof(ret->disk_path), home ? home : "/");
+	r = statfs_at_or_above(k, ret->disk_path, &fs);
 	ask_name(call, sizeof(call), "statfs", ret->disk_path);
-	r = k->statfs(k, ret->disk_path, &fs);
 	if (r < 0)
 		fact_call(&ret->disk, ANSWER_UNKNOWN, call, r);
 	else if (__builtin_mul_overflow(fs.blocks_available, fs.block_size, &bytes) ||

@@ -10,6 +10,8 @@
 #include "kabi/lines.h"
 #include "kabi/text.h"
 
+#define LIBC_NUMBER_MAX 999999 /* "999.999" */
+
 /* "2.36" as 2036; a third part ("2.3.6") is left out. Returns -EINVAL for anything else. */
 static long version_number(const char *version)
 {
@@ -44,7 +46,7 @@ static bool use_number(long number, struct host_facts *ret)
 {
 	struct text t = TEXT_BUF(ret->libc_version);
 
-	if (number < 0)
+	if (number < 0 || number > LIBC_NUMBER_MAX)
 		return false;
 	text_add_int(&t, number / 1000);
 	text_add(&t, ".");

@@ -222,11 +222,16 @@ void virt_ask(const struct kernel *k, const struct cpuinfo *cpuinfo, struct host
 		return;
 	if (told)
 		say_vm(ret, "vm-other", "/proc/cpuinfo has the flag 'hypervisor'", NULL);
+	else if (readable > 0 && is_metal(k))
+		say_vm(ret, "none", "DMI product_name is that of a machine without a hypervisor",
+		       NULL);
 	else if (readable > 0)
-		say_vm(ret, "none", "DMI names no hypervisor", NULL);
+		say_vm(ret, "", "DMI names no hypervisor that is known here", NULL);
 }
 
 /* ---- containers ---- */
+
+#define CONTAINER_ID_MIN 12 /* hexadecimal digits of its short form */
 
 static void say_container(struct host_facts *ret, const char *name, const char *why)
 {
@@ -298,6 +303,21 @@ static bool ask_first_process(const struct kernel *k, struct host_facts *ret)
 	return name[0];
 }
 
+/* A directory, or the start of a name that goes on with a container's id: a unit may well be called
+ * docker-registry.service. */
+static bool is_hinted(const char *line, const char *hint)
+{
+	const char *at = strstr(line, hint);
+
+	while (at) {
+		at += strlen(hint);
+		if (!text_ends(hint, "-") || strspn(at, "0123456789abcdef") >= CONTAINER_ID_MIN)
+			return true;
+		at = strstr(at, hint);
+	}
+	return false;
+}
+
 static bool cgroup_hint(void *arg, char *line)
 {
 	static const struct name_row hints[] = {
@@ -308,7 +328,7 @@ static bool cgroup_hint(void *arg, char *line)
 	const char **name = arg;
 
 	for (size_t i = 0; i < sizeof(hints) / sizeof(hints[0]); i++) {
-		if (!strstr(line, hints[i].text))
+		if (!is_hinted(line, hints[i].text))
 			continue;
 		*name = hints[i].name;
 		return false;

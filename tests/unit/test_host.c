@@ -185,6 +185,36 @@ static void a_disk_beyond_measure_is_unknown(void **state)
 	}
 }
 
+/* The agent's home need not be there yet. */
+static void the_disk_of_what_is_not_there_yet(void **state)
+{
+	static const struct {
+		const char *rows;
+		enum answer answer;
+		const char *path, *got;
+	} rows[] = {
+		{ "statfs /home/agent = ENOENT\nstatfs /home = 1 4096 1000\n", ANSWER_YES, "/home",
+		  "4096000" },
+		{ "statfs /home/agent = ENOENT\nstatfs /home = ENOENT\nstatfs / = 1 4096 2\n",
+		  ANSWER_YES, "/", "8192" },
+		{ "statfs /home/agent = ENOENT\nstatfs /home = ENOENT\nstatfs / = ENOENT\n",
+		  ANSWER_UNKNOWN, "/", "ENOENT" },
+		{ "statfs /home/agent = ENOENT\nstatfs /home = EACCES\nstatfs / = 1 4096 2\n",
+		  ANSWER_UNKNOWN, "/home", "EACCES" },
+		{ "statfs / = 1 4096 2\n", ANSWER_UNKNOWN, "/home/agent", "not recorded" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct host_facts f;
+
+		probe_tree(NULL, rows[i].rows, &f);
+		assert_int_equal(f.disk.answer, rows[i].answer);
+		assert_string_equal(f.disk_path, rows[i].path);
+		assert_string_equal(f.disk.got, rows[i].got);
+	}
+}
+
 static void batteries(void **state)
 {
 	static const struct {
@@ -233,6 +263,8 @@ static void the_machines_c_library(void **state)
 	} rows[] = {
 		{ { { "/x", "" } }, "library glibc version = 2036\n", "glibc", "2.36" },
 		{ { { "/x", "" } }, "library glibc version = 3000\n", "glibc", "3.0" },
+		{ { { "/x", "" } }, "library glibc version = 1000000\n", "", "" },
+		{ { { "/x", "" } }, "library glibc version = 9223372036854775807\n", "", "" },
 		{ { { "/bin/sh", "ELF" } }, "library glibc version = 2041\n", "glibc", "2.41" },
 		{ { { "/bin/sh", "/lib/ld-musl-x86_64.so.1" } }, "", "musl", "" },
 		{ { { "/bin/sh", "/lib/ld-musl-x86_64.so.1" } },
@@ -272,6 +304,7 @@ int main(void)
 		cmocka_unit_test(the_operators_name_wins),
 		cmocka_unit_test(memory_is_a_number_or_unknown),
 		cmocka_unit_test(a_disk_beyond_measure_is_unknown),
+		cmocka_unit_test(the_disk_of_what_is_not_there_yet),
 		cmocka_unit_test(batteries),
 		cmocka_unit_test(the_machines_c_library),
 	};
