@@ -341,7 +341,10 @@ static void host_json(cJSON *object, const struct host_facts *h)
 	json_text_or_null(object, "machine", h->uts.machine);
 	json_text_or_null(object, "os", h->os_pretty);
 	json_text_or_null(object, "os_release", h->os_release_path);
-	json_number(object, "uid", h->ids.uid);
+	if (h->ids.uid == UINT32_MAX)
+		json_null(object, "uid");
+	else
+		json_number(object, "uid", h->ids.uid);
 	fact_json(object, "capabilities", &h->caps_asked);
 	fact_json(object, "disk", &h->disk);
 	json_text_or_null(object, "disk_path", h->disk_path);

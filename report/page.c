@@ -126,6 +126,19 @@ static void put_gpu(const struct layout *l, const struct gpu *gpu)
 	layout_row(l, usable ? INK_GREEN : INK_RED, usable ? "✓" : "✗", label, NAME_WIDTH, line);
 }
 
+static void put_unsearched(const struct layout *l, const struct fact *searched)
+{
+	char line[FACTS_LINE_MAX];
+	struct text t = TEXT_BUF(line);
+
+	add_all(&t,
+		"not all could be looked for: ", searched->call[0] ? searched->call : "not asked",
+		"");
+	if (searched->got[0])
+		add_all(&t, ": ", searched->got, "");
+	layout_text(l, INK_PLAIN, 2, line);
+}
+
 static void put_gpus(const struct layout *l, const struct report *report)
 {
 	const struct gpu_facts *g = &report->facts->gpu;
@@ -135,8 +148,12 @@ static void put_gpus(const struct layout *l, const struct report *report)
 	layout_heading(l, "GPUs");
 	for (uint32_t i = 0; i < g->gpu_count; i++)
 		put_gpu(l, &g->gpus[i]);
-	if (g->gpu_count == 0)
+	if (g->searched.answer != ANSWER_YES)
+		put_unsearched(l, &g->searched);
+	else if (g->gpu_count == 0)
 		layout_text(l, INK_PLAIN, 2, "none found");
+	if (g->truncated)
+		layout_text(l, INK_PLAIN, 2, "there are more devices than this program looks at");
 	for (uint32_t i = 0; i < g->node_count; i++) {
 		const struct gpu_node *n = &g->nodes[i];
 		char line[FACTS_LINE_MAX];
@@ -191,6 +208,7 @@ static void put_cgroup(const struct layout *l, const struct report *report)
 	const struct cgroup_facts *c = &report->facts->cgroup;
 	char line[FACTS_LINE_MAX];
 	struct text t = TEXT_BUF(line);
+	bool unsure = false;
 
 	if (report->facts->outcomes[PROBE_CGROUP].outcome != OUTCOME_DONE)
 		return;
@@ -200,11 +218,16 @@ static void put_cgroup(const struct layout *l, const struct report *report)
 		layout_row(l, INK_PLAIN, "", "own group", NAME_WIDTH, c->dir);
 	layout_row(l, INK_PLAIN, "", "delegation", NAME_WIDTH, delegation_words(c->delegation));
 	for (int i = 0; i < CONTROLLER_COUNT; i++) {
-		if (c->controllers[i].enableable.answer != ANSWER_YES)
-			continue;
-		add_all(&t, t.len ? " " : "", controller_names[i], "");
+		enum answer answer = c->controllers[i].enableable.answer;
+
+		unsure |= answer == ANSWER_UNKNOWN && c->delegation != DELEGATION_NONE;
+		if (answer == ANSWER_YES)
+			add_all(&t, t.len ? " " : "", controller_names[i], "");
 	}
-	layout_row(l, INK_PLAIN, "", "limits for modules", NAME_WIDTH, t.len ? line : "none");
+	layout_row(l, INK_PLAIN, "", "limits for modules", NAME_WIDTH,
+		   t.len    ? line
+		   : unsure ? "unknown"
+			    : "none");
 	for (uint32_t i = 0; i < c->missing_count; i++)
 		layout_row(l, INK_YELLOW, "!", "missing", NAME_WIDTH, c->missing[i]);
 }

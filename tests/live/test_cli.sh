@@ -73,6 +73,16 @@ expect "a directory as manifest" 1 'EISDIR' --root $tree --module "$dir"
 printf 'a b c\n' >"$dir/kernel.calls"
 expect "a recording that is not one" 70 "line 1" --root "$dir"
 
+# What is not known is not called absent.
+mkdir "$dir/unlisted"
+printf 'list /dev = EACCES\nids = 1000 1000\n' >"$dir/unlisted/kernel.calls"
+expect "a /dev that cannot be listed" 0 '' --root "$dir/unlisted"
+shows "GPUs that were not looked for are not 'none found'" 'not all could be looked for: list /dev: EACCES'
+shows "limits that are not known are not 'none'" 'limits for modules +unknown'
+rm "$dir/unlisted/kernel.calls"
+expect "a machine nobody knows anything of" 0 '' --root "$dir/unlisted" --json
+shows "a user nobody knows has no number" '"uid":null'
+
 # Output that cannot be written must not end well.
 for form in --json --sandbox ""; do
 	"$probe" --root $tree $form >/dev/full 2>"$dir/err" && code=0 || code=$?
