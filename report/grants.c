@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "kabi/host.h"
+
 static const struct at at_sandbox = { .key = "sandbox" };
 
 static int read_allow(const struct reading *r, const cJSON *net, const struct at *at,
@@ -23,7 +25,7 @@ static int read_allow(const struct reading *r, const cJSON *net, const struct at
 		return refuse(r, &list_at, NULL, "has hosts, and net.mode is not egress-allowlist");
 	cJSON_ArrayForEach(entry, allow)
 	{
-		if (host_is_address(entry->valuestring))
+		if (host_entry_is_address(entry->valuestring))
 			return refuse(r, &entry_at, entry->valuestring,
 				      "is an address, not a host's name");
 		entry_at.index++;

@@ -3,6 +3,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "kabi/host.h"
 #include "kabi/text.h"
 #include "report/version.h"
 
@@ -94,22 +95,6 @@ static bool is_port_part(const char *s)
 		return false;
 	n = strspn(s, DIGIT);
 	return n >= 1 && n <= 5 && !s[n];
-}
-
-static bool is_host(const char *s)
-{
-	if (text_starts(s, "*."))
-		s += 2;
-	for (;;) {
-		size_t n = strspn(s, LOWER UPPER DIGIT "-");
-
-		if (n == 0)
-			return false;
-		s += n;
-		if (*s != '.')
-			return is_port_part(s);
-		s++;
-	}
 }
 
 /* Not at either end of a label, where a registry's host has letters and digits only. */
@@ -284,13 +269,6 @@ static bool is_gpu_use(const char *s)
 	return is_word_of(s, "none shared exclusive ");
 }
 
-bool host_is_address(const char *s)
-{
-	char end = s[strspn(s, DIGIT ".")];
-
-	return end == '\0' || end == ':';
-}
-
 /* A bound that wire.md does not give (64 for a word, 128 for a version) is ours, so that what is
  * made of the string stays bounded too.
  */
@@ -304,7 +282,7 @@ const struct rule rule_module_name = { is_capability, 128, "a module's name" };
 const struct rule rule_module_version = { is_module_version, 128, "a version" };
 const struct rule rule_platform = { is_platform, 40, "a platform such as linux-amd64" };
 const struct rule rule_oci_platform = { is_oci_platform, 64, "a platform such as linux/amd64" };
-const struct rule rule_host = { is_host, 253, "host[:port]" };
+const struct rule rule_host = { host_entry_fits, HOST_MAX, "host[:port]" };
 const struct rule rule_image = { is_image, 300, "an image pinned by @sha256:<64 hex>" };
 const struct rule rule_registry = { is_registry, 253, "a registry's host[:port]" };
 const struct rule rule_repository = { is_repository, 255, "a repository path" };

@@ -39,7 +39,4 @@ extern const struct rule rule_access;
 extern const struct rule rule_lifecycle;
 extern const struct rule rule_gpu_use;
 
-/* An IPv4 address in any spelling: all parts between the dots are digits; a port may follow. */
-bool host_is_address(const char *s);
-
 #endif

@@ -1,312 +1,304 @@
-/* probe/host.c and probe/libc.c, against recorded machines. */
+/* kabi: hosts of an allow list, spellings of addresses, and what is public. */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <string.h>
 
 #include <cmocka.h>
 
-#include "kabi/text.h"
-#include "probe/probes.h"
-#include "tests/fake/tree.h"
+#include "kabi/address.h"
+#include "kabi/host.h"
 
-#define SUPPLY "/sys/class/power_supply/"
-#define UNAME "uname nodename = box\nuname release = 6.1.0\nuname machine = x86_64\n"
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-static void probe_tree(const struct tree_file *files, const char *rows, struct host_facts *ret)
-{
-	struct tree tree;
+#define LABEL_63 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+#define NAME_253                               \
+	LABEL_63 "." LABEL_63 "." LABEL_63 "." \
+		 "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
 
-	memset(ret, 0, sizeof(*ret));
-	tree_make(&tree, files, rows);
-	probe_host(&tree.kernel, "/home/agent", ret);
-	tree_remove(&tree);
-}
-
-static void a_whole_machine(void **state)
-{
-	static const struct tree_file files[] = {
-		{ "/etc/os-release",
-		  "ID=debian\nVERSION_ID=\"12\"\nPRETTY_NAME=\"Debian GNU/Linux 12 (bookworm)\"\n" },
-		{ "/proc/cpuinfo", "model name\t: Some CPU\nflags\t: fpu\n\n" },
-		{ "/proc/meminfo", "MemTotal:       65536000 kB\nMemFree: 1 kB\n" },
-		{ SUPPLY "AC/type", "Mains\n" },
-		{ NULL, NULL },
-	};
-	struct host_facts f;
-
-	(void)state;
-	probe_tree(files,
-		   UNAME "cpu_count = 4\nlibrary glibc version = 2036\n"
-			 "statfs /home/agent = 0xef53 4096 1000\nids = 1000 1001 27\n"
-			 "capget = 0x1 0x3 0x0\n",
-		   &f);
-	assert_string_equal(f.hostname, "box");
-	assert_string_equal(f.os_id, "debian");
-	assert_string_equal(f.os_version, "12");
-	assert_string_equal(f.os_release_path, "/etc/os-release");
-	assert_string_equal(f.uts.release, "6.1.0");
-	assert_string_equal(f.libc, "glibc");
-	assert_string_equal(f.libc_version, "2.36");
-	assert_string_equal(f.cpu_model, "Some CPU");
-	assert_int_equal(f.perf_cores, -1);
-	assert_int_equal(f.logical, 4);
-	assert_true(f.memory_bytes == 65536000ULL * 1024);
-	assert_int_equal(f.disk.answer, ANSWER_YES);
-	assert_int_equal(f.disk.value, 4096000);
-	assert_string_equal(f.disk.call, "statfs /home/agent");
-	assert_string_equal(f.disk_path, "/home/agent");
-	assert_int_equal(f.battery.answer, ANSWER_NO);
-	assert_string_equal(f.virtualisation, "none");
-	assert_int_equal(f.ids.uid, 1000);
-	assert_int_equal(f.ids.group_count, 1);
-	assert_int_equal(f.caps.permitted, 3);
-	assert_int_equal(f.caps_asked.answer, ANSWER_YES);
-}
-
-static void an_empty_machine_is_all_unknown(void **state)
-{
-	struct host_facts f;
-
-	(void)state;
-	probe_tree(NULL, "", &f);
-	assert_string_equal(f.hostname, "");
-	assert_string_equal(f.os_id, "");
-	assert_string_equal(f.libc, "");
-	assert_string_equal(f.cpu_model, "");
-	assert_int_equal(f.perf_cores, -1);
-	assert_int_equal(f.eff_cores, -1);
-	assert_int_equal(f.logical, -1);
-	assert_true(f.memory_bytes == 0);
-	assert_int_equal(f.disk.answer, ANSWER_UNKNOWN);
-	assert_int_equal(f.battery.answer, ANSWER_UNKNOWN);
-	assert_string_equal(f.virtualisation, "");
-	assert_string_equal(f.container, "");
-	/* Not root's id by accident. */
-	assert_true(f.ids.uid == UINT32_MAX);
-	assert_int_equal(f.caps_asked.answer, ANSWER_UNKNOWN);
-}
-
-static void write_environ(const struct tree *tree, const char *bytes, size_t len)
-{
-	char path[128];
-	FILE *f;
-
-	snprintf(path, sizeof(path), "%s/proc/self/environ", tree->root);
-	f = fopen(path, "wb");
-	assert_non_null(f);
-	assert_int_equal(fwrite(bytes, 1, len, f), len);
-	fclose(f);
-}
-
-#define NAME_63 "aaaaaaaaaabbbbbbbbbbccccccccccddddddddddeeeeeeeeeeffffffffff012"
-
-static void the_operators_name_wins(void **state)
-{
-	static const struct {
-		const char *name; /* NULL: not set */
-		const char *hostname;
-	} rows[] = {
-		{ NULL, "box" },
-		{ "node-1", "node-1" },
-		{ "  node-1\t", "node-1" },
-		{ "", "box" },
-		{ "   ", "box" },
-		{ NAME_63, NAME_63 },
-		{ NAME_63 "3", "box" },
-		{ " " NAME_63 " ", NAME_63 },
-	};
-	static const struct tree_file files[] = { { "/proc/self/environ", "" }, { NULL, NULL } };
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct host_facts f = { .libc = "" };
-		char bytes[256] = "PATH=/bin\0XOARBANK_NODE_NAME=no";
-		size_t len = sizeof("PATH=/bin\0XOARBANK_NODE_NAME=no");
-		struct tree tree;
-
-		if (rows[i].name)
-			len += (size_t)snprintf(bytes + len, sizeof(bytes) - len,
-						"OARBANK_NODE_NAME=%s", rows[i].name) +
-			       1;
-		tree_make(&tree, files, UNAME);
-		write_environ(&tree, bytes, len);
-		probe_host(&tree.kernel, NULL, &f);
-		tree_remove(&tree);
-		assert_string_equal(f.hostname, rows[i].hostname);
-		assert_string_equal(f.disk_path, "/");
-	}
-}
-
-static void memory_is_a_number_or_unknown(void **state)
+static void names_and_addresses_are_told_apart(void **state)
 {
 	static const struct {
 		const char *text;
-		uint64_t bytes;
+		enum host_kind kind;
+		const char *name;
 	} rows[] = {
-		{ "MemTotal:  1 kB\n", 1024 },
-		{ "X: 1\nMemTotal:\t2 kB\n", 2048 },
-		{ "MemTotal:  1\n", 0 },
-		{ "MemTotal:  1 MB\n", 0 },
-		{ "MemTotal:\n", 0 },
-		{ "MemTotal: -1 kB\n", 0 },
-		{ "MemTotal: 18446744073709551615 kB\n", 0 },
-		{ "MemTotalX: 1 kB\n", 0 },
+		{ "example.org", HOST_NAME, "example.org" },
+		{ "API.Example.ORG.", HOST_NAME, "api.example.org" },
+		{ "a..", HOST_NAME, "a" },
+		{ "localhost", HOST_NAME, "localhost" },
+		{ "1.2.3.4.example", HOST_NAME, "1.2.3.4.example" },
+		{ "a_b.example", HOST_NAME, "a_b.example" },
+		{ "0xfg", HOST_NAME, "0xfg" },
+		{ "7f000001", HOST_NAME, "7f000001" },
+		{ LABEL_63 ".x", HOST_NAME, LABEL_63 ".x" },
+		{ NAME_253, HOST_NAME, NAME_253 },
+		{ "127.0.0.1", HOST_ADDRESS, NULL },
+		{ "127.0.0.1.", HOST_ADDRESS, NULL },
+		{ "127.1", HOST_ADDRESS, NULL },
+		{ "2130706433", HOST_ADDRESS, NULL },
+		{ "017700000001", HOST_ADDRESS, NULL },
+		{ "0x7f000001", HOST_ADDRESS, NULL },
+		{ "0X7F.1", HOST_ADDRESS, NULL },
+		{ "127.0.0.0x1", HOST_ADDRESS, NULL },
+		{ "0x", HOST_ADDRESS, NULL },
+		{ "x.1", HOST_ADDRESS, NULL },
+		{ "999.999.999.999", HOST_ADDRESS, NULL },
+		{ "::1", HOST_ADDRESS, NULL },
+		{ "[::1]", HOST_ADDRESS, NULL },
+		{ "[::1", HOST_ADDRESS, NULL },
+		{ "[fe80::1%25eth0]", HOST_ADDRESS, NULL },
+		{ "fe80::1%eth0", HOST_ADDRESS, NULL },
+		{ "::ffff:127.0.0.1", HOST_ADDRESS, NULL },
+		{ "", HOST_MALFORMED, NULL },
+		{ ".", HOST_MALFORMED, NULL },
+		{ ".x", HOST_MALFORMED, NULL },
+		{ "a..b", HOST_MALFORMED, NULL },
+		{ "a b", HOST_MALFORMED, NULL },
+		{ "a/b", HOST_MALFORMED, NULL },
+		{ "a@b", HOST_MALFORMED, NULL },
+		{ "a%2eb", HOST_MALFORMED, NULL },
+		{ "*.a", HOST_MALFORMED, NULL },
+		{ "\303\251.example", HOST_MALFORMED, NULL },
+		{ "a" LABEL_63 ".x", HOST_MALFORMED, NULL },
+		{ "a" NAME_253, HOST_MALFORMED, NULL },
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		const struct tree_file files[] = { { "/proc/meminfo", rows[i].text },
-						   { NULL, NULL } };
-		struct host_facts f;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char name[HOST_MAX + 1];
+		enum host_kind kind = host_read(rows[i].text, strlen(rows[i].text), name);
 
-		probe_tree(files, "", &f);
-		assert_true(f.memory_bytes == rows[i].bytes);
+		if (kind != rows[i].kind)
+			fail_msg("'%s' is %d", rows[i].text, (int)kind);
+		if (kind == HOST_NAME)
+			assert_string_equal(name, rows[i].name);
 	}
+	assert_int_equal(host_read("a\0b", 3, (char[HOST_MAX + 1]){ 0 }), HOST_MALFORMED);
+	assert_int_equal(host_read("a.bc", 3, (char[HOST_MAX + 1]){ 0 }), HOST_NAME);
 }
 
-static void a_disk_beyond_measure_is_unknown(void **state)
-{
-	static const char *const rows[] = {
-		"statfs /home/agent = 1 0xffffffffffff 0xfffffffffff\n",
-		"statfs /home/agent = 1 4611686018427387904 2\n",
-		"statfs /home/agent = EACCES\n",
-		"statfs /home/agent = 1 0 10\n",
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct host_facts f;
-
-		probe_tree(NULL, rows[i], &f);
-		assert_int_equal(f.disk.answer, ANSWER_UNKNOWN);
-	}
-}
-
-/* The agent's home need not be there yet. */
-static void the_disk_of_what_is_not_there_yet(void **state)
-{
-	static const struct {
-		const char *rows;
-		enum answer answer;
-		const char *path, *got;
-	} rows[] = {
-		{ "statfs /home/agent = ENOENT\nstatfs /home = 1 4096 1000\n", ANSWER_YES, "/home",
-		  "4096000" },
-		{ "statfs /home/agent = ENOENT\nstatfs /home = ENOENT\nstatfs / = 1 4096 2\n",
-		  ANSWER_YES, "/", "8192" },
-		{ "statfs /home/agent = ENOENT\nstatfs /home = ENOENT\nstatfs / = ENOENT\n",
-		  ANSWER_UNKNOWN, "/", "ENOENT" },
-		{ "statfs /home/agent = ENOENT\nstatfs /home = EACCES\nstatfs / = 1 4096 2\n",
-		  ANSWER_UNKNOWN, "/home", "EACCES" },
-		{ "statfs / = 1 4096 2\n", ANSWER_UNKNOWN, "/home/agent", "not recorded" },
-	};
-
-	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct host_facts f;
-
-		probe_tree(NULL, rows[i].rows, &f);
-		assert_int_equal(f.disk.answer, rows[i].answer);
-		assert_string_equal(f.disk_path, rows[i].path);
-		assert_string_equal(f.disk.got, rows[i].got);
-	}
-}
-
-static void batteries(void **state)
+static void entries_are_read(void **state)
 {
 	static const struct {
-		struct tree_file files[6];
-		const char *rows;
-		enum answer answer;
-		const char *got;
+		const char *text;
+		const char *name; /* NULL: refused */
+		bool subdomains;
+		uint32_t port;
 	} rows[] = {
-		{ { { SUPPLY "AC/type", "Mains\n" }, { SUPPLY "BAT0/type", "Battery\n" } },
-		  "",
-		  ANSWER_YES,
-		  "BAT0" },
-		{ { { SUPPLY "BAT0/type", "Battery\n" }, { SUPPLY "BAT0/scope", "System\n" } },
-		  "",
-		  ANSWER_YES,
-		  "BAT0" },
-		{ { { SUPPLY "mouse/type", "Battery\n" }, { SUPPLY "mouse/scope", "Device\n" } },
-		  "",
-		  ANSWER_NO,
-		  "no battery" },
-		{ { { SUPPLY "BATTERY/type", "UPS\n" } }, "", ANSWER_NO, "no battery" },
-		{ { { "/sys/class/net/lo", "" } }, "", ANSWER_NO, "ENOENT" },
-		{ { { "/sys/class/net/lo", "" } },
-		  "list /sys/class/power_supply = EACCES\n",
-		  ANSWER_UNKNOWN,
-		  "EACCES" },
-		{ { { "/x", "" } }, "", ANSWER_UNKNOWN, "ENOENT" },
+		{ "api.example.org", "api.example.org", false, 443 },
+		{ " API.example.org\t", "api.example.org", false, 443 },
+		{ "*.files.example.org:8443", "files.example.org", true, 8443 },
+		{ "*.org", "org", true, 443 },
+		{ "a:0", "a", false, 0 },
+		{ "a:99999", "a", false, 99999 },
+		{ "*.4", "4", true, 443 },
+		{ "", NULL, false, 0 },
+		{ "*", NULL, false, 0 },
+		{ "*.", NULL, false, 0 },
+		{ "*.*.a", NULL, false, 0 },
+		{ "a.", NULL, false, 0 },
+		{ "a..b", NULL, false, 0 },
+		{ "a:", NULL, false, 0 },
+		{ "a:123456", NULL, false, 0 },
+		{ "a:x", NULL, false, 0 },
+		{ "a b", NULL, false, 0 },
+		{ "a_b", NULL, false, 0 },
+		{ "1.2.3.4", NULL, false, 0 },
+		{ "1:443", NULL, false, 0 },
+		{ "[::1]", NULL, false, 0 },
+		{ "http://a", NULL, false, 0 },
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct host_facts f;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct host_entry entry;
+		struct fault why;
+		int r = host_entry_read(rows[i].text, &entry, &why);
 
-		probe_tree(rows[i].files, rows[i].rows, &f);
-		assert_int_equal(f.battery.answer, rows[i].answer);
-		assert_string_equal(f.battery.got, rows[i].got);
+		if (r != (rows[i].name ? 0 : -EINVAL))
+			fail_msg("'%s' gave %d", rows[i].text, r);
+		if (r < 0)
+			continue;
+		assert_string_equal(entry.name, rows[i].name);
+		assert_int_equal(entry.subdomains, rows[i].subdomains);
+		assert_int_equal(entry.port, rows[i].port);
 	}
 }
 
-static void the_machines_c_library(void **state)
+static void an_entry_matches_its_host_and_port_alone(void **state)
 {
 	static const struct {
-		struct tree_file files[4];
-		const char *rows;
-		const char *libc, *version;
+		const char *entry;
+		const char *name;
+		uint16_t port;
+		bool matches;
 	} rows[] = {
-		{ { { "/x", "" } }, "library glibc version = 2036\n", "glibc", "2.36" },
-		{ { { "/x", "" } }, "library glibc version = 3000\n", "glibc", "3.0" },
-		{ { { "/x", "" } }, "library glibc version = 1000000\n", "", "" },
-		{ { { "/x", "" } }, "library glibc version = 9223372036854775807\n", "", "" },
-		{ { { "/bin/sh", "ELF" } }, "library glibc version = 2041\n", "glibc", "2.41" },
-		{ { { "/bin/sh", "/lib/ld-musl-x86_64.so.1" } }, "", "musl", "" },
-		{ { { "/bin/sh", "/lib/ld-musl-x86_64.so.1" } },
-		  "library glibc version = ENOSYS\n",
-		  "musl",
-		  "" },
-		{ { { "/bin/sh", "/lib64/ld-linux-x86-64.so.2" } }, "", "glibc", "" },
-		{ { { "/bin/sh", "/lib64/ld-linux-x86-64.so.2" },
-		    { "/lib/x86_64-linux-gnu/libc.so.6",
-		      "GNU C Library (Debian GLIBC 2.36-9) stable release version 2.36.\nCopy" } },
-		  UNAME,
-		  "glibc",
-		  "2.36" },
-		{ { { "/bin/sh", "/lib64/ld-linux-x86-64.so.2" },
-		    { "/lib64/libc.so.6", "GNU C Library stable release version 2.17, by R." } },
-		  UNAME,
-		  "glibc",
-		  "2.17" },
-		{ { { "/bin/sh", "a shell that names no loader" } }, "", "", "" },
+		{ "a.example", "a.example", 443, true },
+		{ "a.example", "a.example", 80, false },
+		{ "a.example", "b.a.example", 443, false },
+		{ "a.example", "xa.example", 443, false },
+		{ "a.example", "a.example.org", 443, false },
+		{ "a.example:80", "a.example", 80, true },
+		{ "*.example", "a.example", 443, true },
+		{ "*.example", "b.a.example", 443, true },
+		{ "*.example", "example", 443, false },
+		{ "*.example", ".example", 443, false },
+		{ "*.example", "xexample", 443, false },
+		{ "*.example:8443", "a.example", 443, false },
+		{ "a:65979", "a", 443, false }, /* 65536 + 443 */
 	};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		struct host_facts f;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct host_entry entry;
 
-		probe_tree(rows[i].files, rows[i].rows, &f);
-		assert_string_equal(f.libc, rows[i].libc);
-		assert_string_equal(f.libc_version, rows[i].version);
+		assert_int_equal(host_entry_read(rows[i].entry, &entry, NULL), 0);
+		if (host_entry_matches(&entry, rows[i].name, rows[i].port) != rows[i].matches)
+			fail_msg("%s and %s:%u", rows[i].entry, rows[i].name, rows[i].port);
 	}
+}
+
+static bool is_public(const char *text)
+{
+	struct sockaddr_in v4 = { .sin_family = AF_INET };
+	struct sockaddr_in6 v6 = { .sin6_family = AF_INET6 };
+	struct address address;
+
+	if (inet_pton(AF_INET, text, &v4.sin_addr) == 1) {
+		address = address_of((const struct sockaddr *)&v4);
+	} else {
+		assert_int_equal(inet_pton(AF_INET6, text, &v6.sin6_addr), 1);
+		address = address_of((const struct sockaddr *)&v6);
+	}
+	return address_is_public(&address);
+}
+
+/* The first and the last address of every block, and the neighbours. */
+static void only_public_addresses_are_public(void **state)
+{
+	static const char *const public[] = {
+		"1.0.0.0",	   "9.255.255.255",    "11.0.0.0",
+		"100.63.255.255",  "100.128.0.0",      "126.255.255.255",
+		"128.0.0.0",	   "169.253.255.255",  "169.255.0.0",
+		"172.15.255.255",  "172.32.0.0",       "191.255.255.255",
+		"192.0.0.9",	   "192.0.0.10",       "192.0.1.0",
+		"192.0.1.255",	   "192.0.3.0",	       "192.88.98.255",
+		"192.88.100.0",	   "192.167.255.255",  "192.169.0.0",
+		"198.17.255.255",  "198.20.0.0",       "198.51.99.255",
+		"198.51.101.0",	   "203.0.112.255",    "203.0.114.0",
+		"223.255.255.255", "8.8.8.8",	       "2001:1::1",
+		"2001:1::2",	   "2001:3::",	       "2001:3:ffff:ffff::1",
+		"2001:4:112::1",   "2001:20::1",       "2001:2f:ffff::1",
+		"2001:30::1",	   "2001:3f:ffff::1",  "2001:200::",
+		"2001:4860::8888", "2001:db7:ffff::1", "2001:db9::",
+		"2003::",	   "2606:4700::1",     "3ffe:ffff::",
+		"3fff:1000::",	   "2000::",	       "2001:dff::1",
+	};
+	static const char *const not_public[] = {
+		"0.0.0.0",
+		"0.255.255.255",
+		"10.0.0.0",
+		"10.255.255.255",
+		"100.64.0.0",
+		"100.127.255.255",
+		"127.0.0.1",
+		"127.255.255.255",
+		"169.254.0.0",
+		"169.254.169.254",
+		"172.16.0.0",
+		"172.31.255.255",
+		"192.0.0.0",
+		"192.0.0.8",
+		"192.0.0.11",
+		"192.0.0.255",
+		"192.0.2.0",
+		"192.0.2.255",
+		"192.88.99.1",
+		"192.168.0.0",
+		"192.168.255.255",
+		"198.18.0.0",
+		"198.19.255.255",
+		"198.51.100.0",
+		"198.51.100.255",
+		"203.0.113.0",
+		"203.0.113.255",
+		"224.0.0.0",
+		"239.255.255.255",
+		"240.0.0.0",
+		"255.255.255.255",
+		"::",
+		"::1",
+		"::8.8.8.8",	  /* compatible */
+		"::ffff:8.8.8.8", /* mapped */
+		"::ffff:127.0.0.1",
+		"::ffff:224.0.0.1",
+		"::ffff:0:8.8.8.8", /* translated */
+		"64:ff9b::8.8.8.8", /* NAT64 */
+		"64:ff9b::127.0.0.1",
+		"64:ff9b:1::1",
+		"100::1",
+		"2001::1", /* Teredo */
+		"2001:0:ffff::",
+		"2001:1::",
+		"2001:1::3",
+		"2001:2::1",
+		"2001:4:111::1",
+		"2001:10::1",
+		"2001:1f:ffff::1",
+		"2001:40::1",
+		"2001:1ff:ffff::1",
+		"2001:db8::",
+		"2001:db8:ffff::1",
+		"2002::1",
+		"2002:0808:0808::1",
+		"2002:7f00:1::",
+		"3fff::",
+		"3fff:fff:ffff::1",
+		"4000::",
+		"5f00::1",
+		"fc00::1",
+		"fdff::1",
+		"fe80::1",
+		"febf::1",
+		"fec0::1", /* site-local */
+		"ff02::1",
+		"ff0e::1",
+		"1fff:ffff::1",
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(public); i++)
+		if (!is_public(public[i]))
+			fail_msg("%s is public", public[i]);
+	for (size_t i = 0; i < COUNT(not_public); i++)
+		if (is_public(not_public[i]))
+			fail_msg("%s is not public", not_public[i]);
+}
+
+static void what_is_no_internet_address_is_not_public(void **state)
+{
+	struct sockaddr unix_path = { .sa_family = AF_UNIX };
+	struct address none = address_of(&unix_path);
+	struct address odd = { .bytes = { 8, 8, 8, 8 }, .len = 5 };
+
+	(void)state;
+	assert_int_equal(none.len, 0);
+	assert_false(address_is_public(&none));
+	assert_false(address_is_public(&odd));
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_whole_machine),
-		cmocka_unit_test(an_empty_machine_is_all_unknown),
-		cmocka_unit_test(the_operators_name_wins),
-		cmocka_unit_test(memory_is_a_number_or_unknown),
-		cmocka_unit_test(a_disk_beyond_measure_is_unknown),
-		cmocka_unit_test(the_disk_of_what_is_not_there_yet),
-		cmocka_unit_test(batteries),
-		cmocka_unit_test(the_machines_c_library),
+		cmocka_unit_test(names_and_addresses_are_told_apart),
+		cmocka_unit_test(entries_are_read),
+		cmocka_unit_test(an_entry_matches_its_host_and_port_alone),
+		cmocka_unit_test(only_public_addresses_are_public),
+		cmocka_unit_test(what_is_no_internet_address_is_not_public),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
