@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -60,6 +61,14 @@ static int refused_or_fail(struct modules *list, const char *file, int err, cons
 	return err == -ENOMEM ? err : add_refused(list, file, why);
 }
 
+/* Standard input may be non-blocking, whoever made it so. */
+static int wait_readable(int fd)
+{
+	struct pollfd p = { .fd = fd, .events = POLLIN };
+
+	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
+}
+
 static int read_all(int fd, char *buf, size_t size, size_t *ret)
 {
 	size_t len = 0;
@@ -67,6 +76,8 @@ static int read_all(int fd, char *buf, size_t size, size_t *ret)
 	while (len < size) {
 		ssize_t n = read(fd, buf + len, size - len);
 
+		if (n < 0 && errno == EAGAIN && wait_readable(fd) == 0)
+			continue;
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)

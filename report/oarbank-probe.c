@@ -1,6 +1,7 @@
 /* oarbank-probe: what this node's kernel enforces for confined modules. */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,9 @@ static int fail(int code, const char *text)
 	return code;
 }
 
-/* A descriptor opened while 0, 1 or 2 is closed would get its number, and our output. */
+/* A descriptor opened while 0, 1 or 2 is closed would get its number, and our output. What is put
+ * there can be neither read nor written, and needs no /dev.
+ */
 static int check_stdio(void)
 {
 	for (int fd = 0; fd <= 2; fd++) {
@@ -30,7 +33,7 @@ static int check_stdio(void)
 			continue;
 		if (fd == STDOUT_FILENO)
 			return -EBADF;
-		if (open("/dev/null", O_RDWR) != fd)
+		if (open("/", O_PATH | O_DIRECTORY) != fd)
 			return -EBADF;
 	}
 	return 0;
@@ -146,11 +149,21 @@ static char *compose(const struct options *options, const struct report *report)
 	return compose_page(options, report);
 }
 
+/* Somebody we share the pipe with may have made it non-blocking. */
+static int wait_writable(void)
+{
+	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
+
+	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
+}
+
 static int write_all(const char *text, size_t len)
 {
 	while (len > 0) {
 		ssize_t n = write(STDOUT_FILENO, text, len);
 
+		if (n < 0 && errno == EAGAIN && wait_writable() == 0)
+			continue;
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
@@ -285,8 +298,12 @@ int main(int argc, char **argv)
 
 	if (check_stdio() < 0)
 		return fail(EXIT_OURS, "standard output is closed: nowhere to write the report");
-	/* A reader that goes away is an error we report, not a silent end. */
+	/* A reader that goes away, or a file that may not grow, is an error we report, not a silent
+	 * end. */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	/* To learn how the probes' processes end, whoever started us. */
+	signal(SIGCHLD, SIG_DFL);
 	r = options_parse(argc, argv, &options, &why);
 	if (r == -ENOMEM)
 		return fail(EXIT_OURS, "read the command line: ENOMEM");

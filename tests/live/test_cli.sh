@@ -100,6 +100,39 @@ done
 : >"$dir/err"
 if [ $code -eq 0 ] && [ "$(tail -c 2 "$dir/out")" = '}' ]; then ok "closed stdin and stderr"; else not_ok "closed stdin and stderr"; fi
 
+"$probe" --root $tree --json --module - <&- >"$dir/out" 2>"$dir/err" && code=0 || code=$?
+if [ $code -eq 1 ] && grep -q "read '-': EBADF" "$dir/err"; then ok "a manifest from a closed stdin"; else not_ok "a manifest from a closed stdin"; fi
+for form in --json --sandbox ""; do
+	(ulimit -f 0; exec "$probe" --root $tree $form >"$dir/short" 2>/dev/null) && code=0 || code=$?
+	: >"$dir/err"
+	if [ $code -eq 70 ]; then ok "a file that may not grow ${form:-page}"; else not_ok "a file that may not grow ${form:-page}: $code"; fi
+done
+# A pipe that somebody made non-blocking, slower than we are, and a manifest from another.
+python3 - "$probe" $tree >"$dir/out" 2>"$dir/err" <<'EOF'
+import fcntl, os, subprocess, sys, time
+probe, tree = sys.argv[1:]
+def pipe():
+    ends = os.pipe()
+    for end in ends:
+        fcntl.fcntl(end, fcntl.F_SETFL, os.O_NONBLOCK)
+    return ends
+source, feed = pipe()
+read, write = pipe()
+fcntl.fcntl(write, fcntl.F_SETPIPE_SZ, 4096)
+child = subprocess.Popen([probe, "--root", tree, "--json", "--module", "-"], stdin=source, stdout=write)
+os.close(write)
+time.sleep(0.1)
+os.write(feed, b'[module]\nid = "org.example.slow"\n[requires]\nplatforms = ["linux-amd64"]\n')
+os.close(feed)
+time.sleep(0.1)
+os.set_blocking(read, True)
+whole = b"".join(iter(lambda: os.read(read, 1000), b""))
+sys.stdout.buffer.write(whole)
+sys.exit(child.wait() or not whole.endswith(b"}\n"))
+EOF
+if [ $? -eq 0 ]; then ok "non-blocking pipes"; else not_ok "non-blocking pipes"; fi
+shows "the manifest from one is whole" '"name":"slow"'
+
 SOURCE_DATE_EPOCH=0 "$probe" --root $tree --json >"$dir/a"
 SOURCE_DATE_EPOCH=0 "$probe" --root $tree --json >"$dir/b"
 if cmp -s "$dir/a" "$dir/b"; then ok "equal facts, equal bytes"; else not_ok "equal facts, equal bytes"; fi
