@@ -99,13 +99,13 @@ include vm-tests/vm.mk
 
 # ---- installing --------------------------------------------------------------------------------------
 
-install: all ## install below $(DESTDIR)$(PREFIX)
+install: all install-launch ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0755 $(B)/oarbank-probe $(DESTDIR)$(PREFIX)/bin/oarbank-probe
 	install -D -m 0755 $(B)/oarbank-sandbox $(DESTDIR)$(PREFIX)/bin/oarbank-sandbox
 	install -D -m 0755 $(B)/oarbank-plan $(DESTDIR)$(PREFIX)/bin/oarbank-plan
 	install -D -m 0644 docs/report.schema.json $(DESTDIR)$(PREFIX)/share/oarbank-probe/report.schema.json
 
-uninstall: ## remove what install put there
+uninstall: uninstall-launch ## remove what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/oarbank-probe $(DESTDIR)$(PREFIX)/bin/oarbank-sandbox $(DESTDIR)$(PREFIX)/bin/oarbank-plan
 	rm -rf $(DESTDIR)$(PREFIX)/share/oarbank-probe
 

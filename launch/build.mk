@@ -29,3 +29,40 @@ $(B)/gen/filter-gen: $(B)/rel/launch/filter-gen.c.o $(call COMPILER_OBJECTS,rel)
 filter-programs: $(B)/gen/filter-gen ## compile the seccomp rules into launch/filter_programs.c
 	$< >$(B)/gen/filter_programs.c
 	cp $(B)/gen/filter_programs.c launch/filter_programs.c
+
+# liboarbank-launch: the parent's part. One object whose only names are those of oarbank-launch.h, so
+# that it meets nothing of the program it goes into.
+LIB_PARTS := library run keeper child container leaf delegation tree outcome result check json
+LIB_OBJECTS := $(LIB_PARTS:%=$(B)/pic/launch/%.c.o) $(patsubst %,$(B)/pic/%.o,$(call sources,kabi))
+LIB_SONAME := liboarbank-launch.so.0
+LIBRARY := $(B)/liboarbank-launch.a $(B)/$(LIB_SONAME)
+OBJCOPY ?= objcopy
+
+$(B)/pic/%.c.o: %.c
+	@mkdir -p $(@D)
+	$(CC) -std=gnu17 $(WARN_C) $(CPPFLAGS) -O2 -g -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections $(HARDEN) $(CFLAGS) -MMD -MP -c -o $@ $<
+$(B)/pic/liboarbank-launch.o: $(LIB_OBJECTS)
+	$(CC) -r -nostdlib -o $@ $^
+	$(OBJCOPY) --localize-hidden $@
+$(B)/liboarbank-launch.a: $(B)/pic/liboarbank-launch.o
+	@rm -f $@
+	ar rcsD $@ $^
+$(B)/$(LIB_SONAME): $(LIB_OBJECTS)
+	$(CC) -shared -Wl,-soname,$(LIB_SONAME) -Wl,--gc-sections -Wl,-z,relro,-z,now -Wl,-z,defs -o $@ $^ $(LDFLAGS)
+
+all: $(LIBRARY)
+
+.PHONY: install-launch uninstall-launch
+install-launch: $(B)/oarbank-run $(LIBRARY)
+	install -D -m 0755 $(B)/oarbank-run $(DESTDIR)$(PREFIX)/bin/oarbank-run
+	install -D -m 0644 $(B)/liboarbank-launch.a $(DESTDIR)$(PREFIX)/lib/liboarbank-launch.a
+	install -D -m 0755 $(B)/$(LIB_SONAME) $(DESTDIR)$(PREFIX)/lib/$(LIB_SONAME)
+	ln -sf $(LIB_SONAME) $(DESTDIR)$(PREFIX)/lib/liboarbank-launch.so
+	install -D -m 0644 launch/oarbank-launch.h $(DESTDIR)$(PREFIX)/include/oarbank-launch.h
+	@mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	sed 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#' launch/oarbank-launch.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/oarbank-launch.pc
+	install -D -m 0644 docs/oarbank-run.1 $(DESTDIR)$(PREFIX)/share/man/man1/oarbank-run.1
+	install -D -m 0644 docs/oarbank-agent.service.example $(DESTDIR)$(PREFIX)/share/oarbank-probe/oarbank-agent.service.example
+
+uninstall-launch:
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/oarbank-run lib/liboarbank-launch.a lib/$(LIB_SONAME) lib/liboarbank-launch.so include/oarbank-launch.h lib/pkgconfig/oarbank-launch.pc share/man/man1/oarbank-run.1)

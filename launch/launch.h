@@ -1,5 +1,6 @@
 /* The launcher as other folders see it: read a policy, plan for it on this kernel or another one,
- * and confine a process with the code that protects users.
+ * confine a process with the code that protects users, and hold one in a container (launch/leaf.h,
+ * launch/run.h).
  */
 #ifndef LAUNCH_LAUNCH_H
 #define LAUNCH_LAUNCH_H
@@ -8,6 +9,7 @@
 #include "launch/landlock.h"
 #include "launch/plan.h"
 #include "launch/policy.h"
+#include "launch/run.h"
 #include "launch/steps.h"
 
 #endif
