@@ -1,4 +1,4 @@
-/* What is asked in a child answers only when there was one. */
+/* What a filter around this process answers is not taken for what the kernel would say. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -15,6 +15,10 @@
 
 #include "kabi/kernel.h"
 #include "kabi/machine.h"
+
+#ifndef SYS_faccessat2
+#define SYS_faccessat2 439
+#endif
 
 #define SKIPPED 250
 #define NO_ACTION SECCOMP_RET_ALLOW
@@ -69,6 +73,29 @@ static int asked_behind(int (*ask)(void), unsigned nr, unsigned action)
 #define CHILD_CALL SYS_clone
 #endif
 
+static int ask_access(void)
+{
+	return kernel_live.access(&kernel_live, "/", R_OK);
+}
+
+static int ask_access_without_the_old_call(void)
+{
+	return install(SYS_faccessat, SECCOMP_RET_ERRNO | EPERM) < 0 ? -SKIPPED : ask_access();
+}
+
+/* Filters older than faccessat2 refuse it, and everything else may still be asked. */
+static void a_call_too_new_for_a_filter_has_an_older_one(void **state)
+{
+	(void)state;
+	assert_int_equal(asked_behind(ask_access, 0, NO_ACTION), 0);
+	assert_int_equal(asked_behind(ask_access, SYS_faccessat2, SECCOMP_RET_ERRNO | EPERM), 0);
+	assert_int_equal(asked_behind(ask_access, SYS_faccessat2, SECCOMP_RET_ERRNO | ENOSYS), 0);
+	/* "Not permitted" would be a statement about the file. */
+	assert_int_equal(asked_behind(ask_access_without_the_old_call, SYS_faccessat2,
+				      SECCOMP_RET_ERRNO | EPERM),
+			 ENOSYS);
+}
+
 static void without_a_child_nothing_was_asked(void **state)
 {
 	static const unsigned refusals[] = { EPERM, ENOSYS, EAGAIN };
@@ -102,6 +129,7 @@ static void an_end_that_is_not_seen_is_no_answer(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(a_call_too_new_for_a_filter_has_an_older_one),
 		cmocka_unit_test(without_a_child_nothing_was_asked),
 		cmocka_unit_test(a_filter_that_answers_is_an_answer),
 		cmocka_unit_test(an_end_that_is_not_seen_is_no_answer),
