@@ -250,10 +250,15 @@ static void ask_rows(const struct asker *a, struct bpf_facts *ret)
 static void ask_btf(const struct kernel *k, struct fact *f)
 {
 	static const char path[] = "/sys/kernel/btf/vmlinux";
+	enum answer answer = ANSWER_UNKNOWN;
 	struct node node;
 	int r = k->stat(k, path, &node);
 
-	fact_call(f, r == 0 ? ANSWER_YES : r == -ENOENT ? ANSWER_NO : ANSWER_UNKNOWN, path, r);
+	if (r == 0)
+		answer = ANSWER_YES;
+	else if (r == -ENOENT && k->stat(k, "/sys/class", &node) == 0)
+		answer = ANSWER_NO; /* and not for want of /sys */
+	fact_call(f, answer, path, r);
 }
 
 void probe_bpf(const struct kernel *k, struct bpf_facts *ret)

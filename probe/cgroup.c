@@ -293,6 +293,15 @@ static void look_into(const struct kernel *k, const struct cgroup_place *place, 
 	cgroup_ask_files(k, root, f);
 }
 
+/* What is missing of /proc says something where /proc is there, and is not one of processes alone
+ * (subset=pid). */
+static bool has_whole_proc(const struct kernel *k)
+{
+	struct node node;
+
+	return k->stat(k, "/proc/meminfo", &node) == 0;
+}
+
 static void ask_pressure(const struct kernel *k, struct cgroup_facts *f)
 {
 	static const char *const paths[] = { "/proc/pressure/cpu", "/proc/pressure/memory",
@@ -306,7 +315,7 @@ static void ask_pressure(const struct kernel *k, struct cgroup_facts *f)
 
 		if (n >= 0)
 			answer = ANSWER_YES;
-		else if (n == -ENOENT || n == -EOPNOTSUPP)
+		else if ((n == -ENOENT && has_whole_proc(k)) || n == -EOPNOTSUPP)
 			answer = ANSWER_NO; /* not built; psi=0 on the boot line */
 		ask_name(call, sizeof(call), "read", paths[i]);
 		fact_call(&f->psi[i], answer, call, n);

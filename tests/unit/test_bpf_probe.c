@@ -165,6 +165,7 @@ static void claims(void **state)
 		{ "/sys/kernel/btf/vmlinux", "" },
 		{ NULL, NULL },
 	};
+	static const struct tree_file without[] = { { "/sys/class/x", "" }, { NULL, NULL } };
 	struct bpf_facts f;
 
 	(void)state;
@@ -174,6 +175,9 @@ static void claims(void **state)
 	assert_int_equal(f.btf.answer, ANSWER_YES);
 	probe_rows("", NULL, &f);
 	assert_int_equal(f.unprivileged.answer, ANSWER_UNKNOWN);
+	/* No /sys at all. */
+	assert_int_equal(f.btf.answer, ANSWER_UNKNOWN);
+	probe_rows("", without, &f);
 	assert_int_equal(f.btf.answer, ANSWER_NO);
 	probe_rows("stat /sys/kernel/btf/vmlinux = EACCES\n", NULL, &f);
 	assert_int_equal(f.btf.answer, ANSWER_UNKNOWN);

@@ -554,6 +554,7 @@ static void pressure_can_be_off_at_boot(void **state)
 {
 	const struct tree_file files[] = { { "/proc/pressure/cpu", "some avg10=0.00\n" },
 					   { "/proc/pressure/memory", "some avg10=0.00\n" },
+					   { "/proc/meminfo", "" },
 					   { NULL, NULL } };
 	struct cgroup_facts f = { 0 };
 	struct tree t;
@@ -567,6 +568,22 @@ static void pressure_can_be_off_at_boot(void **state)
 	assert_string_equal(f.psi[1].got, "EOPNOTSUPP");
 	assert_int_equal(f.psi[2].answer, ANSWER_NO);
 	assert_string_equal(f.psi[2].got, "ENOENT");
+}
+
+/* A /proc that is not there, or of processes alone, lacks the files on any kernel. */
+static void pressure_is_unknown_without_proc(void **state)
+{
+	struct cgroup_facts f = { 0 };
+	struct tree t;
+
+	(void)state;
+	tree_make(&t, NULL, "");
+	probe_cgroup(&t.kernel, &f);
+	tree_remove(&t);
+	for (size_t i = 0; i < 3; i++) {
+		assert_int_equal(f.psi[i].answer, ANSWER_UNKNOWN);
+		assert_string_equal(f.psi[i].got, "ENOENT");
+	}
 }
 
 static void the_directory_is_below_the_mount(void **state)
@@ -666,6 +683,7 @@ int main(void)
 		cmocka_unit_test(a_machine_is_told_from_the_others),
 		cmocka_unit_test(nothing_recorded_is_unknown),
 		cmocka_unit_test(pressure_can_be_off_at_boot),
+		cmocka_unit_test(pressure_is_unknown_without_proc),
 		cmocka_unit_test(the_directory_is_below_the_mount),
 		cmocka_unit_test(the_least_quota_counts),
 	};
