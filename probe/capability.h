@@ -7,7 +7,7 @@
 
 #include "probe/facts.h"
 
-/* In the order of the report. The names are the wire's (spec/wire.md §3.2). */
+/* In the order of the report. The names of those on the wire are the wire's (spec/wire.md §3.2). */
 enum capability_id {
 	CAPABILITY_FILESYSTEM,
 	CAPABILITY_IPC,
@@ -20,6 +20,13 @@ enum capability_id {
 	CAPABILITY_EXEC_WRITABLE_DENY,
 	CAPABILITY_FOLDERS_READ,
 	CAPABILITY_FOLDERS_WRITE,
+	/* Not on the wire: */
+	CAPABILITY_IPC_BROKER,
+	CAPABILITY_PROCESS_CONTAINER,
+	CAPABILITY_FREEZE,
+	CAPABILITY_LIMITS_CPU,
+	CAPABILITY_LIMITS_MEMORY,
+	CAPABILITY_LIMITS_PIDS,
 	CAPABILITY_COUNT,
 };
 
@@ -33,6 +40,7 @@ enum status {
 /* What a capability stands on; one row each. */
 struct capability_row {
 	const char *name;
+	bool on_wire;	     /* one of the names an agent sends */
 	uint32_t needed_abi; /* of Landlock; 0: no kernel brings it */
 	uint64_t fs;	     /* rights this kernel must have accepted one by one */
 	uint64_t net;
@@ -45,6 +53,15 @@ extern const struct capability_row capability_rows[CAPABILITY_COUNT];
 
 #define EVIDENCE_MAX 24
 
+/* What its trials showed, counted; see probe/trial.h. */
+struct trial_tally {
+	uint32_t denied;   /* attempts denied, with a control that succeeded */
+	uint32_t allowed;  /* attempts that succeeded, as granted */
+	uint32_t open;	   /* known gaps, seen */
+	uint32_t unseen;   /* not run, without a control, or not in this kernel */
+	uint32_t failures; /* not as promised */
+};
+
 struct capability {
 	enum status status;
 	char why[FACTS_LINE_MAX];
@@ -52,6 +69,7 @@ struct capability {
 	/* The facts that decided, pointing into struct facts. */
 	const struct fact *evidence[EVIDENCE_MAX];
 	uint32_t evidence_count;
+	struct trial_tally tally;
 };
 
 /* What the whole sandbox stands on. */
@@ -68,8 +86,10 @@ struct capabilities {
 };
 
 /* Judge `facts`. The status table is the contract's "Enforcement report" (contract-linux.md); a
- * status is worse than the table when a right it stands on was not accepted, and never better. What
- * is unknown is unavailable, and says that it is unknown. *ret points into `facts`.
+ * status is worse than the table when a right it stands on was not accepted or a trial did not go
+ * as it must (probe/trial.h has the rules), and never better. What is unknown is unavailable, and
+ * says that it is unknown. When no trials were asked for, what is enforced is so as the kernel
+ * claims, and says that. *ret points into `facts`.
  */
 void capabilities_derive(const struct facts *facts, struct capabilities *ret);
 

@@ -16,6 +16,15 @@
 #include "kabi/landlock.h"
 #include "kabi/seccomp.h"
 
+/* The sandboxes that trials are run in, each with its policy (probe/trial_confine.c). */
+enum trial_group {
+	TRIAL_GROUP_PLAIN, /* no grants but directories: one of each kind */
+	TRIAL_GROUP_EGRESS,
+	TRIAL_GROUP_BROKER,
+	TRIAL_GROUP_GRANTS, /* exec_writable and gpu */
+};
+#define TRIAL_GROUP_COUNT 4
+
 #define FACTS_PATH_MAX CGROUP_PATH_MAX
 #define FACTS_WORD_MAX 96
 #define FACTS_LINE_MAX 256
@@ -273,6 +282,45 @@ struct host_facts {
 	struct fact caps_asked;
 };
 
+/* ---- trials: probe/trial_run.c; what each of them is, is in probe/trial.h ---- */
+
+enum trial_end {
+	TRIAL_NEVER, /* not run, or nothing came back */
+	TRIAL_RETURNED,
+	TRIAL_KILLED, /* a signal ended the process that tried */
+	TRIAL_HUNG,   /* it gave no answer in time and was ended */
+};
+
+/* One attempt. */
+struct trial_run {
+	enum trial_end end;
+	int32_t value; /* returned: 0 or -errno; killed: the signal */
+	uint32_t micros;
+};
+
+/* The same attempt without the sandbox and in it. */
+struct trial_fact {
+	struct trial_run control;
+	struct trial_run confined;
+};
+
+enum trials_state {
+	TRIALS_NOT_ASKED,
+	TRIALS_IMPOSSIBLE, /* `why` tells; nothing was tried */
+	TRIALS_DONE,
+};
+
+#define TRIALS_MAX 448
+
+struct trial_facts {
+	enum trials_state state;
+	uint32_t micros;
+	char why[FACTS_LINE_MAX];
+	/* Why a group's sandbox could not be entered; "" when it was. By enum trial_group. */
+	char refused[TRIAL_GROUP_COUNT][FACTS_LINE_MAX];
+	struct trial_fact of[TRIALS_MAX]; /* by number, as in trial_at() */
+};
+
 /* ---- all of it ---- */
 
 enum probe_id {
@@ -312,6 +360,7 @@ struct facts {
 	struct engine_facts engine;
 	struct net_facts net;
 	struct bpf_facts bpf;
+	struct trial_facts trials;
 };
 
 #endif

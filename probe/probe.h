@@ -7,5 +7,7 @@
 #include "probe/facts.h"
 #include "probe/finding.h"
 #include "probe/gather.h"
+#include "probe/trial.h"
+#include "probe/trial_run.h"
 
 #endif

@@ -1,0 +1,147 @@
+#include "probe/capability_container.h"
+
+#include <stddef.h>
+
+#include "kabi/text.h"
+
+static void set(char buf[FACTS_LINE_MAX], const char *a, const char *b, const char *c)
+{
+	struct text t = text_start(buf, FACTS_LINE_MAX);
+
+	text_add(&t, a);
+	text_add(&t, b);
+	text_add(&t, c);
+}
+
+static void add_evidence(struct capability *c, const struct fact *f)
+{
+	if (c->evidence_count < EVIDENCE_MAX)
+		c->evidence[c->evidence_count++] = f;
+}
+
+static bool is_yes(const struct fact *f)
+{
+	return f->answer == ANSWER_YES;
+}
+
+/* ---- the leaf ---- */
+
+/* What keeps a leaf from being made; NULL: nothing. */
+static const char *no_leaf(const struct facts *facts)
+{
+	const struct cgroup_facts *c = &facts->cgroup;
+
+	if (facts->outcomes[PROBE_CGROUP].outcome != OUTCOME_DONE)
+		return "the cgroup probe gave no answer";
+	if (!is_yes(&c->mounted))
+		return "no cgroup v2 hierarchy is mounted";
+	if (!c->dir[0])
+		return "the cgroup of this process is not visible here";
+	if (!is_yes(&c->dir_writable) || !is_yes(&c->procs_writable))
+		return c->missing_count ? c->missing[0]
+					: "this user may not make cgroups in its own";
+	return NULL;
+}
+
+static const char leaf_remedy[] =
+	"what the reason names: Delegate=yes in the agent's unit, the unified hierarchy at boot, "
+	"or a writable cgroup mount";
+
+static void derive_container(const struct facts *facts, struct capability *c,
+			     const struct fact *file, const char *name, const char *instead)
+{
+	const char *reason = no_leaf(facts);
+
+	if (c->status != STATUS_ENFORCED)
+		return;
+	add_evidence(c, &facts->cgroup.dir_writable);
+	add_evidence(c, &facts->cgroup.procs_writable);
+	add_evidence(c, file);
+	if (!reason && is_yes(file)) {
+		set(c->why, "a leaf can be made here, with ", name, "");
+		return;
+	}
+	c->status = STATUS_COOPERATIVE;
+	if (reason)
+		set(c->why, reason, instead, "");
+	else if (file->answer == ANSWER_NO)
+		set(c->why, "a leaf here would be without ", name, instead);
+	else
+		set(c->why, "unknown whether a leaf here would have ", name, instead);
+	set(c->remedy,
+	    reason			? leaf_remedy
+	    : file->answer == ANSWER_NO ? "Linux 5.14 or later"
+					: "",
+	    "", "");
+}
+
+static void derive_limit(const struct facts *facts, struct capability *c, enum controller id,
+			 const struct fact *files)
+{
+	const struct controller_facts *controller = &facts->cgroup.controllers[id];
+	const char *reason = no_leaf(facts);
+
+	if (c->status != STATUS_ENFORCED)
+		return;
+	add_evidence(c, &controller->available);
+	add_evidence(c, &controller->enableable);
+	add_evidence(c, files);
+	if (!reason && is_yes(&controller->enableable) && is_yes(files)) {
+		set(c->why, "the ", controller_names[id], " controller can be had for a leaf here");
+		return;
+	}
+	c->status = STATUS_UNAVAILABLE;
+	set(c->remedy, leaf_remedy, "", "");
+	if (reason)
+		set(c->why, reason, "", "");
+	else if (controller->owned_by_v1)
+		set(c->why, "a version 1 hierarchy owns the ", controller_names[id], " controller");
+	else
+		set(c->why, "the ", controller_names[id],
+		    " controller cannot be had for a leaf here");
+}
+
+/* ---- the broker ---- */
+
+static const struct fact *right(const struct facts *facts, enum ll_kind kind, uint64_t bit)
+{
+	for (int i = 0; i < LL_RIGHT_COUNT; i++)
+		if (ll_rights[i].kind == kind && 1ULL << ll_rights[i].bit == bit)
+			return &facts->landlock.rights[i];
+	return NULL;
+}
+
+static void derive_broker(const struct facts *facts, struct capability *c)
+{
+	const struct fact *path = right(facts, LL_KIND_FS, LL_FS_RESOLVE_UNIX);
+	const struct fact *name = right(facts, LL_KIND_SCOPE, LL_SCOPE_ABSTRACT_UNIX);
+
+	if (c->status != STATUS_ENFORCED || !path || !name)
+		return;
+	add_evidence(c, path);
+	add_evidence(c, name);
+	if (is_yes(path) && is_yes(name))
+		return;
+	c->status = STATUS_COOPERATIVE;
+	set(c->why,
+	    is_yes(name)
+		    ? "with a broker grant other unix sockets of this user can be reached by path"
+		    : "with a broker grant other unix sockets of this user can be reached",
+	    "", "");
+	set(c->remedy, "Linux 7.1 or later (Landlock ABI 9), or an account for each agent", "", "");
+}
+
+void container_derive(const struct facts *facts, struct capabilities *all)
+{
+	const struct cgroup_facts *c = &facts->cgroup;
+
+	derive_broker(facts, &all->of[CAPABILITY_IPC_BROKER]);
+	derive_container(facts, &all->of[CAPABILITY_PROCESS_CONTAINER], &c->kill, "cgroup.kill",
+			 ": a module is its process group, which a process may leave");
+	derive_container(facts, &all->of[CAPABILITY_FREEZE], &c->freeze, "cgroup.freeze",
+			 ": a module is stopped by SIGSTOP to its process group");
+	derive_limit(facts, &all->of[CAPABILITY_LIMITS_CPU], CONTROLLER_CPU, &c->cpu_files);
+	derive_limit(facts, &all->of[CAPABILITY_LIMITS_MEMORY], CONTROLLER_MEMORY,
+		     &c->memory_files);
+	derive_limit(facts, &all->of[CAPABILITY_LIMITS_PIDS], CONTROLLER_PIDS, &c->pids_files);
+}

@@ -1,0 +1,35 @@
+#include "probe/trial_confine.h"
+
+#include "launch/launch.h"
+
+/* The launcher's notes are large, and nothing of them is touched but what is used. */
+static struct launch launch;
+
+static void add_root(const struct stage *s, struct policy *p, enum root_kind kind, enum place place)
+{
+	static char paths[PLACE_COUNT][STAGE_PATH_MAX];
+
+	p->roots[p->root_count++] = (struct root){ .kind = kind,
+						   .path = stage_path(s, place, "", paths[place]) };
+}
+
+int trial_confine(const struct stage *s, const struct trial_grants *grants, struct fault *why)
+{
+	struct policy *p = &launch.policy;
+
+	p->module = "trial";
+	p->kind = "probe";
+	p->net = grants->egress ? NET_EGRESS_ALLOWLIST : NET_NONE;
+	p->proxy_port = grants->egress ? s->proxy_port : 0;
+	p->broker_socket = grants->broker ? s->broker.sun_path : NULL;
+	p->gpu = grants->gpu;
+	p->exec_rw = grants->exec_rw;
+	p->root_count = 0;
+	add_root(s, p, ROOT_RO, PLACE_BUNDLE);
+	add_root(s, p, ROOT_EXE, PLACE_TOOLS);
+	add_root(s, p, ROOT_RW, PLACE_WORK);
+	add_root(s, p, ROOT_RD, PLACE_IN);
+	add_root(s, p, ROOT_WO, PLACE_OUT);
+	launch.signal_fd = -1;
+	return launch_confine(s->k, &launch, why);
+}

@@ -1,0 +1,279 @@
+#include "probe/trial_host.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "kabi/text.h"
+#include "probe/clock.h"
+#include "probe/trial.h"
+#include "probe/trial_confine.h"
+
+/* How long a killed child may take to go; one stuck in the kernel is left behind. */
+#define DEATH_MS 500
+#define EXIT_REFUSED 3
+
+static const struct trial_grants grants_of[TRIAL_GROUP_COUNT] = {
+	[TRIAL_GROUP_PLAIN] = { 0 },
+	[TRIAL_GROUP_EGRESS] = { .egress = true },
+	[TRIAL_GROUP_BROKER] = { .broker = true },
+	[TRIAL_GROUP_GRANTS] = { .exec_rw = true, .gpu = true },
+};
+
+/* The attempts of one child: those of one group in its sandbox, or all of them without one. */
+struct side {
+	struct trial_board *board;
+	struct stage *stage;
+	bool confined;
+	enum trial_group group;
+	int alive;
+};
+
+static struct trial_run *run_of(const struct side *side, size_t number)
+{
+	struct trial_fact *fact = &side->board->trials.of[number];
+
+	return side->confined ? &fact->confined : &fact->control;
+}
+
+static bool wants(const struct side *side, size_t number)
+{
+	return (!side->confined || trial_at(number)->group == side->group) &&
+	       run_of(side, number)->end == TRIAL_NEVER;
+}
+
+static bool wants_any(const struct side *side)
+{
+	for (size_t i = 0; i < trial_count(); i++)
+		if (wants(side, i))
+			return true;
+	return false;
+}
+
+/* ---- in the child ---- */
+
+static void attempt(const struct side *side, size_t number)
+{
+	const struct trial *trial = trial_at(number);
+	struct trial_run *run = run_of(side, number);
+	uint64_t start = clock_micros();
+
+	__atomic_store_n(&side->board->current, (uint32_t)number, __ATOMIC_RELEASE);
+	run->value = trial->attempt(side->stage, trial);
+	run->micros = (uint32_t)(clock_micros() - start);
+	__atomic_store_n(&run->end, TRIAL_RETURNED, __ATOMIC_RELEASE);
+}
+
+/* What a module has: no descriptors but those given. `end` is kept, it tells the parent that we are
+ * gone.
+ */
+static int prepare(const struct side *side, int end)
+{
+	struct stage *s = side->stage;
+	int pair[2];
+
+	if (dup2(end, 3) < 0 || close_range(4, ~0U, 0) < 0)
+		return -errno;
+	fcntl(3, F_SETFD, FD_CLOEXEC);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
+		return -errno;
+	s->fd = pair[0];
+	s->file = open(STAGE_PATH(s, PLACE_BUNDLE, STAGE_DATA), O_RDONLY | O_CLOEXEC);
+	return s->file < 0 ? -errno : 0;
+}
+
+static int enter(const struct side *side)
+{
+	char *refused = side->board->trials.refused[side->group];
+	struct fault why;
+
+	if (trial_confine(side->stage, &grants_of[side->group], &why) == 0)
+		return 0;
+	text_copy(refused, FACTS_LINE_MAX, why.text);
+	return EXIT_REFUSED;
+}
+
+static int try_all(const struct side *side, int end, pid_t host)
+{
+	sigset_t none;
+	int code;
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != host)
+		return 1;
+	setpgid(0, 0);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	if (prepare(side, end) < 0)
+		return 1;
+	code = side->confined ? enter(side) : 0;
+	for (size_t i = 0; code == 0 && i < trial_count(); i++)
+		if (wants(side, i))
+			attempt(side, i);
+	return code;
+}
+
+/* ---- in the host ---- */
+
+enum wait_end {
+	WAIT_ENDED,
+	WAIT_HUNG,
+	WAIT_ABANDONED, /* the report is gone: nobody waits for the answers */
+};
+
+/* Wait until `end` closes, for `ms`. */
+static enum wait_end wait_for(int end, int alive, uint32_t ms)
+{
+	uint64_t deadline = clock_micros() + (uint64_t)ms * 1000;
+
+	for (;;) {
+		uint64_t now = clock_micros();
+		struct pollfd p[2] = { { .fd = end, .events = POLLIN },
+				       { .fd = alive, .events = POLLIN } };
+
+		if (now >= deadline)
+			return WAIT_HUNG;
+		if (poll(p, 2, (int)((deadline - now + 999) / 1000)) <= 0)
+			continue;
+		if (p[0].revents)
+			return WAIT_ENDED;
+		if (p[1].revents)
+			return WAIT_ABANDONED;
+	}
+}
+
+/* Each trial has its time. */
+static enum wait_end wait_for_child(const struct side *side, int end)
+{
+	for (;;) {
+		uint32_t before = __atomic_load_n(&side->board->current, __ATOMIC_ACQUIRE);
+		enum wait_end how = wait_for(end, side->alive, side->board->timeout_ms);
+
+		if (how != WAIT_HUNG ||
+		    before == __atomic_load_n(&side->board->current, __ATOMIC_ACQUIRE))
+			return how;
+	}
+}
+
+/* The child, and what it may have started. */
+static void end_child(pid_t pid, int end, int alive, int *ret_status)
+{
+	kill(-pid, SIGKILL);
+	kill(pid, SIGKILL);
+	wait_for(end, alive, DEATH_MS);
+	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
+		;
+	/* Orphans come to us, the subreaper. The victim stays. */
+	while (waitpid(-1, NULL, WNOHANG) > 0)
+		;
+}
+
+/* The trial that was running when the child ended is lost. */
+static void lose_current(const struct side *side, enum wait_end how, int status)
+{
+	uint32_t number = side->board->current;
+	struct trial_run *run;
+
+	if (number >= trial_count() || !wants(side, number))
+		return;
+	run = run_of(side, number);
+	run->end = how == WAIT_HUNG ? TRIAL_HUNG : TRIAL_KILLED;
+	run->value = how == WAIT_HUNG ? 0 : WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+}
+
+static pid_t start_child(const struct side *side, int *ret_end)
+{
+	pid_t host = getpid();
+	int ends[2];
+	pid_t pid;
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		return -errno;
+	/* No trial: a child that ends before its first must not cost one. */
+	__atomic_store_n(&side->board->current, UINT32_MAX, __ATOMIC_RELEASE);
+	pid = fork();
+	if (pid == 0)
+		_exit(try_all(side, ends[1], host));
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
+		return -EAGAIN;
+	}
+	*ret_end = ends[0];
+	return pid;
+}
+
+/* Returns false when there is no point in going on. Each turn decides at least one trial. */
+static bool run_side(const struct side *side)
+{
+	while (wants_any(side)) {
+		enum wait_end how;
+		int status = 0;
+		int end = -1;
+		pid_t pid = start_child(side, &end);
+
+		if (pid < 0)
+			return false;
+		how = wait_for_child(side, end);
+		end_child(pid, end, side->alive, &status);
+		close(end);
+		if (how == WAIT_ABANDONED)
+			return false;
+		if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_REFUSED)
+			return true;
+		if (side->board->current == UINT32_MAX)
+			return false;
+		lose_current(side, how, status);
+	}
+	return true;
+}
+
+static bool run_sides(struct trial_board *board, struct stage *stage, int alive)
+{
+	struct side side = { .board = board, .stage = stage, .alive = alive };
+
+	if (!run_side(&side))
+		return false;
+	side.confined = true;
+	for (int g = 0; g < TRIAL_GROUP_COUNT; g++) {
+		side.group = (enum trial_group)g;
+		if (!run_side(&side))
+			return false;
+	}
+	return true;
+}
+
+void trial_host(struct trial_board *board, int alive, int done)
+{
+	struct trial_facts *f = &board->trials;
+	struct stage stage;
+	struct fault why;
+	sigset_t all;
+
+	/* What ends the report, such as a key at its terminal, must not end the one that cleans up.
+	 */
+	setpgid(0, 0);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	fcntl(done, F_SETFD, FD_CLOEXEC);
+	if (stage_make(board->k, &stage, board->dir, &why) < 0) {
+		text_copy(f->why, sizeof(f->why), why.text);
+		f->state = TRIALS_IMPOSSIBLE;
+		return;
+	}
+	if (run_sides(board, &stage, alive)) {
+		f->state = TRIALS_DONE;
+	} else {
+		text_copy(f->why, sizeof(f->why), "start a process for the trials: it failed");
+		f->state = TRIALS_IMPOSSIBLE;
+	}
+	stage_close(&stage);
+	stage_remove(stage.dir);
+	board->dir[0] = '\0';
+}

@@ -1,0 +1,23 @@
+/* The process that trials are made from. Inside this folder only. */
+#ifndef PROBE_TRIAL_HOST_H
+#define PROBE_TRIAL_HOST_H
+
+#include "kabi/kernel.h"
+#include "probe/facts.h"
+#include "probe/trial_stage.h"
+
+/* Lives in memory that the report, the host and those who try share. */
+struct trial_board {
+	const struct kernel *k;
+	uint32_t timeout_ms;
+	uint32_t current; /* the trial that is running */
+	char dir[STAGE_DIR_MAX];
+	struct trial_facts trials;
+};
+
+/* Set the stage, have every trial made, and take the stage down. `alive` ends when nobody wants the
+ * answers any more; `done` ends when this process does, so no child may keep it.
+ */
+void trial_host(struct trial_board *board, int alive, int done);
+
+#endif
