@@ -2,6 +2,7 @@
 
 #include "report/report.h"
 
+#include "kabi/text.h"
 #include "report/facts_json.h"
 #include "report/json.h"
 #include "report/kernel_json.h"
@@ -39,6 +40,37 @@ static void probes_json(cJSON *object, const struct report *report)
 	}
 }
 
+static const char *trials_state_name(enum trials_state state)
+{
+	switch (state) {
+	case TRIALS_NOT_ASKED:
+		return "not-asked";
+	case TRIALS_IMPOSSIBLE:
+		return "impossible";
+	case TRIALS_DONE:
+		return "done";
+	}
+	return "not-asked";
+}
+
+static void micros_json(cJSON *object, const struct report *report, uint32_t micros)
+{
+	if (report->duration_ms < 0)
+		json_null(object, "micros");
+	else
+		json_number(object, "micros", micros);
+}
+
+static void trials_json(cJSON *object, const struct report *report)
+{
+	const struct trial_facts *trials = &report->facts->trials;
+	cJSON *item = json_object(object, "trials");
+
+	json_text(item, "state", trials_state_name(trials->state));
+	json_text_or_null(item, "why", trials->why);
+	micros_json(item, report, trials->micros);
+}
+
 static void about_json(cJSON *object, const struct report *report)
 {
 	cJSON *about = json_object(object, "report");
@@ -53,11 +85,34 @@ static void about_json(cJSON *object, const struct report *report)
 			    (double)(long)(report->duration_ms * 1000) / 1000);
 	json_bool(about, "recorded", report->root != NULL);
 	probes_json(about, report);
+	trials_json(about, report);
 }
 
-static void capability_json(cJSON *array, const struct capability_row *row,
-			    const struct capability *c)
+static void trial_json(cJSON *array, const struct report *report, size_t number)
 {
+	const struct trial *trial = trial_at(number);
+	const struct trial_fact *fact = &report->facts->trials.of[number];
+	cJSON *item = json_add_object(array);
+	char run[FACTS_WORD_MAX];
+	struct text t = TEXT_BUF(run);
+
+	json_text(item, "trial", trial->id);
+	json_text(item, "what", trial->what);
+	json_text(item, "expected", trial_expect_name(trial->expect));
+	json_text(item, "verdict",
+		  trial_verdict_name(trial_judge(trial, fact, report->capabilities.backend.abi)));
+	trial_add_run(&t, &fact->control);
+	json_text(item, "control", run);
+	t = TEXT_BUF(run);
+	trial_add_run(&t, &fact->confined);
+	json_text(item, "confined", run);
+	micros_json(item, report, fact->control.micros + fact->confined.micros);
+}
+
+static void capability_json(cJSON *array, const struct report *report, enum capability_id id)
+{
+	const struct capability_row *row = &capability_rows[id];
+	const struct capability *c = &report->capabilities.of[id];
 	cJSON *item = json_add_object(array);
 	cJSON *evidence;
 
@@ -67,6 +122,9 @@ static void capability_json(cJSON *array, const struct capability_row *row,
 	evidence = json_array(item, "evidence");
 	for (uint32_t i = 0; i < c->evidence_count; i++)
 		fact_fill_json(json_add_object(evidence), c->evidence[i]);
+	for (size_t i = 0; report->facts->trials.state == TRIALS_DONE && i < trial_count(); i++)
+		if (trial_at(i)->capability == id)
+			trial_json(evidence, report, i);
 	json_text_or_null(item, "limit", row->limit);
 	json_text_or_null(item, "remedy", c->remedy);
 }
@@ -101,7 +159,7 @@ char *report_document(const struct report *report)
 	kernel_json(root, report->facts);
 	array = json_array(root, "capabilities");
 	for (int i = 0; i < CAPABILITY_COUNT; i++)
-		capability_json(array, &capability_rows[i], &report->capabilities.of[i]);
+		capability_json(array, report, (enum capability_id)i);
 	array = json_array(root, "modules");
 	for (size_t i = 0; i < report->modules->count; i++) {
 		const struct module_entry *entry = &report->modules->entries[i];

@@ -80,8 +80,9 @@ void sandbox_fill_json(cJSON *sandbox, const struct capabilities *capabilities)
 	json_number(sandbox, "landlock_abi", backend->abi);
 	enforcement = json_object(sandbox, "enforcement");
 	for (int i = 0; backend->present && i < CAPABILITY_COUNT; i++)
-		json_text(enforcement, capability_rows[i].name,
-			  status_name(capabilities->of[i].status));
+		if (capability_rows[i].on_wire)
+			json_text(enforcement, capability_rows[i].name,
+				  status_name(capabilities->of[i].status));
 }
 
 static void containers_json(cJSON *object, const struct engine_facts *engine)

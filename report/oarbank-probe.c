@@ -10,18 +10,10 @@
 
 #include "kabi/recorded.h"
 #include "kabi/text.h"
+#include "report/exit.h"
 #include "report/options.h"
 #include "report/report.h"
-
-#define EXIT_NOT_ENFORCED 1
-#define EXIT_USAGE 64
-#define EXIT_OURS 70
-
-static int fail(int code, const char *text)
-{
-	fprintf(stderr, "oarbank-probe: %s\n", text);
-	return code;
-}
+#include "report/verbs.h"
 
 /* A descriptor opened while 0, 1 or 2 is closed would get its number, and our output. What is put
  * there can be neither read nor written, and needs no /dev.
@@ -101,16 +93,6 @@ static uint32_t wanted_probes(const struct options *options)
 	return PROBE_ALL & ~options->without;
 }
 
-/* NO_COLOR: no-color.org. */
-static bool wants_colour(void)
-{
-	const char *no_color = getenv("NO_COLOR");
-	const char *term = getenv("TERM");
-
-	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term &&
-	       strcmp(term, "dumb") != 0;
-}
-
 /* What the page or the explanation prints, to be freed; NULL without memory. */
 static char *compose_page(const struct options *options, const struct report *report)
 {
@@ -122,9 +104,10 @@ static char *compose_page(const struct options *options, const struct report *re
 	if (!out)
 		return NULL;
 	if (options->mode == MODE_EXPLAIN)
-		report_explain(report, (enum capability_id)options->explain, wants_colour(), out);
+		report_explain(report, (enum capability_id)options->explain,
+			       exit_wants_colour(), out);
 	else
-		report_page(report, wants_colour(), out);
+		report_page(report, exit_wants_colour(), out);
 	bad = ferror(out);
 	if (fclose(out) != 0 || bad) {
 		free(text);
@@ -193,13 +176,6 @@ static int print(const struct options *options, const struct report *report)
 	return fail(EXIT_OURS, why.text);
 }
 
-/* For what stdio wrote. */
-static int finish_output(void)
-{
-	return fflush(stdout) == 0 && !ferror(stdout) ? 0
-						      : fail(EXIT_OURS, "write standard output");
-}
-
 /* Name on stderr what made the exit code 1. */
 static int judge(const struct options *options, const struct report *report)
 {
@@ -212,10 +188,10 @@ static int judge(const struct options *options, const struct report *report)
 			continue;
 		fprintf(stderr, "oarbank-probe: required %s is %s: %s\n", capability_rows[i].name,
 			status_name(c->status), c->why);
-		code = EXIT_NOT_ENFORCED;
+		code = EXIT_NO;
 	}
 	if (module_files_complain(report->modules) > 0)
-		code = EXIT_NOT_ENFORCED;
+		code = EXIT_NO;
 	return code;
 }
 
@@ -237,13 +213,25 @@ static int run_report(const struct options *options, struct report *report)
 	return code ? code : judged;
 }
 
-static int gather_and_report(const struct options *options, const struct kernel *k)
+/* What the kernel says, and what it does. A recorded machine cannot be tried. */
+static int ask(const struct options *options, const struct kernel *k, struct facts **ret,
+	       struct fault *why)
 {
 	char home[FACTS_PATH_MAX];
 	const struct gather_options gather = {
 		.want = wanted_probes(options),
 		.home = options->root ? "/" : agent_home(home),
 	};
+	const struct trials_options trials = { 0 };
+	int r = facts_gather(k, &gather, ret, why);
+
+	if (r == 0 && !options->root && !options->no_trials)
+		trials_run(k, &trials, *ret);
+	return r;
+}
+
+static int gather_and_report(const struct options *options, const struct kernel *k)
+{
 	double start = now_ms();
 	struct modules modules = { 0 };
 	struct report report = { .modules = &modules, .root = options->root };
@@ -251,7 +239,7 @@ static int gather_and_report(const struct options *options, const struct kernel 
 	struct fault why;
 	int code = EXIT_OURS;
 
-	if (facts_gather(k, &gather, &facts, &why) < 0) {
+	if (ask(options, k, &facts, &why) < 0) {
 		fail(EXIT_OURS, why.text);
 	} else if (module_files_load(&options->files, &modules) < 0) {
 		fail(EXIT_OURS, "read the modules: ENOMEM");
@@ -274,11 +262,11 @@ static int run(const struct options *options)
 
 	if (options->mode == MODE_HELP) {
 		options_help(stdout);
-		return finish_output();
+		return exit_flushed();
 	}
 	if (options->mode == MODE_VERSION) {
 		puts("oarbank-probe " OARBANK_VERSION);
-		return finish_output();
+		return exit_flushed();
 	}
 	if (!options->root)
 		return gather_and_report(options, &kernel_live);
@@ -291,6 +279,7 @@ static int run(const struct options *options)
 
 int main(int argc, char **argv)
 {
+	const struct verb *verb = argc > 1 ? verb_find(argv[1]) : NULL;
 	struct options options;
 	struct fault why;
 	int code;
@@ -304,14 +293,13 @@ int main(int argc, char **argv)
 	signal(SIGXFSZ, SIG_IGN);
 	/* To learn how the probes' processes end, whoever started us. */
 	signal(SIGCHLD, SIG_DFL);
+	if (verb)
+		return verb->run(argc - 1, argv + 1);
 	r = options_parse(argc, argv, &options, &why);
 	if (r == -ENOMEM)
 		return fail(EXIT_OURS, "read the command line: ENOMEM");
-	if (r < 0) {
-		fail(EXIT_USAGE, why.text);
-		fputs("Try 'oarbank-probe --help'.\n", stderr);
-		return EXIT_USAGE;
-	}
+	if (r < 0)
+		return exit_usage("", &why);
 	code = run(&options);
 	options_free(&options);
 	return code;

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "report/verbs.h"
+
 struct parser {
 	struct options *ret;
 	const char *mode_option; /* the option that chose the mode */
@@ -124,6 +126,14 @@ static int take_root(void *state, const char *arg, struct fault *why)
 	return 0;
 }
 
+static int take_no_trials(void *state, const char *arg, struct fault *why)
+{
+	(void)arg;
+	(void)why;
+	((struct parser *)state)->ret->no_trials = true;
+	return 0;
+}
+
 static int take_help(void *state, const char *arg, struct fault *why)
 {
 	(void)arg;
@@ -161,6 +171,8 @@ static const struct command_option option_rows[] = {
 	  "the same for every module of a release's modules.json", NULL },
 	{ "--without", "PROBE[,PROBE]", take_without,
 	  "leave out host, cgroup, gpu, settings, engine, net or bpf", probe_word },
+	{ "--no-trials", NULL, take_no_trials,
+	  "take the kernel's word: try nothing, and say so", NULL },
 	{ "--root", "DIR", take_root, "read a recorded machine instead of this one", NULL },
 	{ "--help", NULL, take_help, "print this", NULL },
 	{ "--version", NULL, take_version, "print the version", NULL },
@@ -197,12 +209,16 @@ void options_free(struct options *options)
 void options_help(FILE *out)
 {
 	fputs("usage: oarbank-probe [OPTION]...\n"
+	      "       oarbank-probe VERB [--help] ...\n"
 	      "\n"
 	      "Tell what this node's kernel enforces for confined modules, why not the rest,\n"
 	      "and what would change that. Without an option: a page for people.\n"
 	      "\n",
 	      out);
 	command_help(&options_command, out);
+	fputs("\nVerbs:\n", out);
+	for (size_t i = 0; i < verb_count; i++)
+		fprintf(out, "  %-23s  %s\n", verbs[i].command->name, verbs[i].command->summary);
 	fputs("\n"
 	      "Capabilities:",
 	      out);

@@ -24,6 +24,7 @@ struct options {
 	enum mode mode;
 	const char *root; /* NULL: this machine */
 	uint32_t without; /* PROBE_BIT() of what not to run */
+	bool no_trials;
 	int explain;	  /* enum capability_id of --explain */
 	bool require[CAPABILITY_COUNT];
 	struct module_files files; /* freed by options_free() */

@@ -291,6 +291,42 @@ static void put_findings(const struct layout *l, const struct findings *findings
 	}
 }
 
+static enum ink trial_ink(enum trial_verdict verdict)
+{
+	switch (verdict) {
+	case TRIAL_NOT_RUN:
+	case TRIAL_TOO_OLD:
+	case TRIAL_NO_CONTROL:
+		return INK_DIM;
+	case TRIAL_OPEN:
+		return INK_YELLOW;
+	case TRIAL_HELD:
+		return INK_GREEN;
+	case TRIAL_LOST:
+	case TRIAL_BROKEN:
+		return INK_RED;
+	}
+	return INK_RED;
+}
+
+static const char *trial_mark(enum trial_verdict verdict)
+{
+	switch (verdict) {
+	case TRIAL_NOT_RUN:
+	case TRIAL_TOO_OLD:
+	case TRIAL_NO_CONTROL:
+	case TRIAL_LOST:
+		return "-";
+	case TRIAL_OPEN:
+		return "~";
+	case TRIAL_HELD:
+		return "✓";
+	case TRIAL_BROKEN:
+		return "✗";
+	}
+	return "✗";
+}
+
 void report_page(const struct report *report, bool colour, FILE *out)
 {
 	const struct layout l = { out, colour };
@@ -317,6 +353,38 @@ static void put_evidence(const struct layout *l, const struct fact *fact)
 	layout_text(l, INK_PLAIN, 4, line);
 }
 
+static void put_trial(const struct layout *l, const struct report *report, size_t number)
+{
+	const struct trial *trial = trial_at(number);
+	const struct trial_fact *fact = &report->facts->trials.of[number];
+	enum trial_verdict verdict = trial_judge(trial, fact, report->capabilities.backend.abi);
+	char line[FACTS_LINE_MAX * 2];
+	struct text t = TEXT_BUF(line);
+
+	add_all(&t, trial->what, ": ", "");
+	trial_add_run(&t, &fact->control);
+	text_add(&t, " without the sandbox, ");
+	trial_add_run(&t, &fact->confined);
+	add_all(&t, " in it (", trial->id, ")");
+	layout_row(l, trial_ink(verdict), trial_mark(verdict), trial_verdict_name(verdict),
+		   NAME_WIDTH, line);
+}
+
+static void put_trials(const struct layout *l, const struct report *report, enum capability_id id)
+{
+	bool any = false;
+
+	for (size_t i = 0; report->facts->trials.state == TRIALS_DONE && i < trial_count(); i++) {
+		if (trial_at(i)->capability != id)
+			continue;
+		if (!any)
+			layout_heading(l,
+				       "Tried (✓ held, ~ open as known, ✗ broken, - not observed)");
+		any = true;
+		put_trial(l, report, i);
+	}
+}
+
 void report_explain(const struct report *report, enum capability_id id, bool colour, FILE *out)
 {
 	const struct capability_row *row = &capability_rows[id];
@@ -333,6 +401,7 @@ void report_explain(const struct report *report, enum capability_id id, bool col
 	layout_text(&l, INK_PLAIN, 2, c->why);
 	for (uint32_t i = 0; i < c->evidence_count; i++)
 		put_evidence(&l, c->evidence[i]);
+	put_trials(&l, report, id);
 	if (c->remedy[0]) {
 		layout_heading(&l, "What would change it");
 		layout_text(&l, INK_PLAIN, 2, c->remedy);
