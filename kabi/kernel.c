@@ -107,6 +107,8 @@ static void node_from_stat(const struct stat *st, struct node *ret)
 		.mode = st->st_mode & 07777,
 		.uid = st->st_uid,
 		.gid = st->st_gid,
+		.device = st->st_dev,
+		.inode = st->st_ino,
 	};
 	if (ret->type == NODE_CHAR || ret->type == NODE_BLOCK) {
 		ret->major = (uint32_t)major(st->st_rdev);

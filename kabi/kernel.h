@@ -33,6 +33,8 @@ struct node {
 	uint32_t gid;
 	uint32_t major; /* of a device, else 0 */
 	uint32_t minor;
+	uint64_t device; /* st_dev and st_ino: which file it is; 0 in a recording */
+	uint64_t inode;
 };
 
 struct fs_info {

@@ -162,6 +162,8 @@ static int rec_stat(const struct kernel *k, const char *path, struct node *ret)
 	/* Whoever checked the tree out owns its files; that says nothing of the machine's. */
 	ret->uid = 0;
 	ret->gid = 0;
+	ret->device = 0;
+	ret->inode = 0;
 	return r;
 }
 

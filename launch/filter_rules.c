@@ -47,15 +47,24 @@ static const struct filter_word owner_ioctls[] = {
 static const struct filter_word terminal_ioctls[] = {
 	{ 0x5412, "TIOCSTI" },	 { 0x541c, "TIOCLINUX" },   { 0x5423, "TIOCSETD" },
 	{ 0x5410, "TIOCSPGRP" }, { 0x5437, "TIOCVHANGUP" }, { 0x541d, "TIOCCONS" },
-	{ 0x540c, "TIOCEXCL" },	 { 0x40045436, "TIOCSIG" }, { 0x4b3a, "KDSETMODE" },
-	{ 0x4b45, "KDSKBMODE" }, { 0x5602, "VT_SETMODE" },  { 0x5606, "VT_ACTIVATE" },
+	{ 0x540c, "TIOCEXCL" },	 { 0x40045436, "TIOCSIG" }, { 0x5414, "TIOCSWINSZ" },
+	{ 0x540a, "TCXONC" },
 };
+/* Not all of type 'K': AMD's kfd has requests of its own there, without size or direction too. */
+static const struct filter_word keyboard_ioctls[] = {
+	{ 0x4b3a, "KDSETMODE" }, { 0x4b45, "KDSKBMODE" },    { 0x4b47, "KDSKBENT" },
+	{ 0x4b49, "KDSKBSENT" }, { 0x4b4d, "KDSETKEYCODE" }, { 0x4b72, "KDFONTOP" },
+};
+static const struct filter_word console_type[] = { { 0x5600, "VT_*" } };
+
+static const struct filter_word inode_queries[] = {
+	{ 0x80086601, "FS_IOC_GETFLAGS" },
+	{ 0xc020660b, "FS_IOC_FIEMAP" },
+};
+static const struct filter_word inode_type[] = { { 0x6600, "any other of type 'f'" } };
 static const struct filter_word inode_ioctls[] = {
-	{ 0x40086602, "FS_IOC_SETFLAGS" },
 	{ 0x401c5820, "FS_IOC_FSSETXATTR" },
 	{ 0x40087602, "FS_IOC_SETVERSION" },
-	{ 0x40806685, "FS_IOC_ENABLE_VERITY" },
-	{ 0x800c6613, "FS_IOC_SET_ENCRYPTION_POLICY" },
 	{ 0x40047211, "FAT_IOCTL_SET_ATTRIBUTES" },
 };
 static const struct filter_word subvolume_ioctls[] = {
@@ -69,6 +78,8 @@ static const struct filter_word subvolume_ioctls[] = {
 	{ 0xc0c89425, "BTRFS_IOC_SET_RECEIVED_SUBVOL" },
 };
 
+static const struct filter_word set_user_id[] = { { 04000, "S_ISUID" } };
+static const struct filter_word creating[] = { { 0x40, "O_CREAT" }, { 0x400000, "O_TMPFILE" } };
 static const struct filter_word seal[] = { { 0, "0" } };
 static const struct filter_word plain_personas[] = {
 	{ 0xffffffff, "the query" },
@@ -251,12 +262,36 @@ const struct filter_rule filter_rules[] = {
 		.why = "acts on the parent through its terminal: types for it (CVE-2017-5226), takes it",
 	},
 
+	{
+		.calls = "ioctl",
+		.tests = { IS(1, "cmd", keyboard_ioctls) },
+		.error = EPERM,
+		.why = "the console's keyboard and screen",
+	},
+	{
+		.calls = "ioctl",
+		.tests = { IS_IN(1, "cmd", 0xffffff00, console_type) },
+		.error = EPERM,
+		.why = "switching the console",
+	},
+
 	/* Files. */
 	{
 		.calls = "fcntl",
 		.tests = { IS(1, "cmd", lease_commands) },
 		.error = EPERM,
 		.why = "a lease on a file outside holds up whoever opens it",
+	},
+	{
+		.calls = "ioctl",
+		.tests = { IS(1, "cmd", inode_queries) },
+		.why = "lsattr, and tools that look for holes",
+	},
+	{
+		.calls = "ioctl",
+		.tests = { IS_IN(1, "cmd", 0xff00, inode_type) },
+		.error = EPERM,
+		.why = "flags, verity, encryption, ext4's generation: through a read-only descriptor",
 	},
 	{
 		.calls = "ioctl",
@@ -269,6 +304,35 @@ const struct filter_rule filter_rules[] = {
 		.tests = { IS(1, "cmd", subvolume_ioctls) },
 		.error = EPERM,
 		.why = "makes directories in a read-only one without asking Landlock (seen on 6.18)",
+	},
+	{
+		.calls = "chmod fchmod creat mknod",
+		.tests = { HAS(1, "mode", set_user_id) },
+		.error = EPERM,
+		.why = "a program left behind would run as this user for whoever starts it",
+	},
+	{
+		.calls = "fchmodat fchmodat2 mknodat",
+		.tests = { HAS(2, "mode", set_user_id) },
+		.error = EPERM,
+		.why = "as chmod",
+	},
+	{
+		.calls = "open",
+		.tests = { HAS(1, "flags", creating), HAS(2, "mode", set_user_id) },
+		.error = EPERM,
+		.why = "as chmod",
+	},
+	{
+		.calls = "openat",
+		.tests = { HAS(2, "flags", creating), HAS(3, "mode", set_user_id) },
+		.error = EPERM,
+		.why = "as chmod",
+	},
+	{
+		.calls = "openat2",
+		.error = ENOSYS,
+		.why = "its mode is out of a filter's sight; programs fall back to openat",
 	},
 	{
 		.calls = "file_setattr",

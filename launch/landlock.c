@@ -16,6 +16,8 @@ struct place {
 	const char *path; /* where it really is */
 	int fd;		  /* -1: skipped, or not yet */
 	bool is_dir;
+	uint64_t device; /* which file it is, of a root of the policy; else 0 */
+	uint64_t inode;
 };
 
 struct places {
@@ -66,7 +68,7 @@ static int open_resolved(const struct kernel *k, const struct rule *rule, struct
 	return r;
 }
 
-static int check_type(const struct kernel *k, const struct rule *rule, int fd, bool *ret_is_dir,
+static int check_type(const struct kernel *k, const struct rule *rule, struct place *place,
 		      struct fault *why)
 {
 	static const char *const words[] = {
@@ -76,7 +78,7 @@ static int check_type(const struct kernel *k, const struct rule *rule, int fd, b
 		[NODE_SOCKET] = "a socket",	    [NODE_FIFO] = "a FIFO",
 	};
 	struct node node;
-	int r = k->fstat(k, fd, &node);
+	int r = k->fstat(k, place->fd, &node);
 
 	if (r < 0)
 		return rule_fault(rule, r, why);
@@ -85,7 +87,9 @@ static int check_type(const struct kernel *k, const struct rule *rule, int fd, b
 			   "': ", words[node.type], " cannot be granted here", NULL);
 		return -EINVAL;
 	}
-	*ret_is_dir = node.type == NODE_DIR;
+	place->is_dir = node.type == NODE_DIR;
+	place->device = node.device;
+	place->inode = node.inode;
 	return 0;
 }
 
@@ -104,21 +108,21 @@ static int open_rule(const struct kernel *k, const struct rule *rule, struct pla
 		     struct place *place, struct fault *why)
 {
 	const struct rule_kind *kind = &rule_kinds[rule->source];
-	/* The base system's paths are constants, and what they lead to belongs to the platform. */
-	bool trusted = kind->types == 0;
+	/* No policy names these, so where they lead widens no root. */
+	bool device = rule->source == RULE_DEVICE;
 	int fd;
 
 	if (rule->source == RULE_BASE_USR && is_covered_or_absent(k, rule->path))
 		return 0;
-	fd = open_path(k, rule->path, trusted);
-	if (fd == -ELOOP && !trusted)
+	fd = open_path(k, rule->path, device);
+	if (fd == -ELOOP && !device)
 		fd = open_resolved(k, rule, places, &place->path);
 	if (fd == -ENOENT && kind->may_miss)
 		return 0;
 	if (fd < 0)
 		return rule_fault(rule, fd, why);
 	place->fd = fd;
-	return trusted ? 0 : check_type(k, rule, fd, &place->is_dir, why);
+	return kind->types ? check_type(k, rule, place, why) : 0;
 }
 
 static int open_rules(const struct kernel *k, const struct plan *plan, struct places *places,
@@ -129,18 +133,41 @@ static int open_rules(const struct kernel *k, const struct plan *plan, struct pl
 	places->moved = false;
 	places->used = 0;
 	for (size_t i = 0; i < plan->rule_count; i++)
-		places->of[i] = (struct place){ plan->rules[i].path, -1, true };
+		places->of[i] =
+			(struct place){ .path = plan->rules[i].path, .fd = -1, .is_dir = true };
 	for (size_t i = 0; r == 0 && i < plan->rule_count; i++)
 		r = open_rule(k, &plan->rules[i], places, &places->of[i], why);
 	return r;
 }
 
+/* Landlock's rules are about files, whatever the path: a hard link or a bind mount gives one file
+ * two names, and both roots' rights.
+ */
+static int check_same(const struct plan *plan, const struct places *places, struct fault *why)
+{
+	for (size_t i = 0; i < plan->rule_count; i++) {
+		const struct place *a = &places->of[i];
+
+		for (size_t j = i + 1; a->inode && j < plan->rule_count; j++) {
+			const struct place *b = &places->of[j];
+			int r = 0;
+
+			if (a->inode == b->inode && a->device == b->device)
+				r = plan_same_file(plan, i, j, why);
+			if (r < 0)
+				return r;
+		}
+	}
+	return 0;
+}
+
 static int check_overlap(const struct plan *plan, const struct places *places, struct fault *why)
 {
 	const char *paths[PLAN_RULES_MAX];
+	int r = check_same(plan, places, why);
 
-	if (!places->moved)
-		return 0;
+	if (r < 0 || !places->moved)
+		return r;
 	for (size_t i = 0; i < plan->rule_count; i++)
 		paths[i] = places->of[i].path;
 	return plan_overlap(plan, paths, why);

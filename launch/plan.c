@@ -249,6 +249,19 @@ int plan_overlap(const struct plan *plan, const char *const paths[], struct faul
 	return 0;
 }
 
+int plan_same_file(const struct plan *plan, size_t i, size_t j, struct fault *why)
+{
+	const struct rule *a = &plan->rules[i];
+	const struct rule *b = &plan->rules[j];
+
+	if (!is_root(a) || !is_root(b) ||
+	    (may_overlap(a->source, b->source, plan->exec_rw) &&
+	     may_overlap(b->source, a->source, plan->exec_rw)))
+		return 0;
+	return refuse_pair(a, a->path, "is the same file as", b, b->path,
+			   "rights add up, so it would get more than its list grants", why);
+}
+
 /* ---- the plan ---- */
 
 static unsigned find_shortfalls(const struct policy *policy, const struct plan_input *input)

@@ -121,6 +121,12 @@ int plan_check(const struct plan *plan, struct fault *why);
  */
 int plan_overlap(const struct plan *plan, const char *const paths[], struct fault *why);
 
+/* Whether rules i and j, found to be one file by two names, may both stand. Returns 0, or -EINVAL
+ * with `why`. A bind mount that shows only a part of one root inside another is not found this way:
+ * whoever makes mounts for modules keeps their roots apart.
+ */
+int plan_same_file(const struct plan *plan, size_t i, size_t j, struct fault *why);
+
 /* Tell the plan, one call of `line` a line, without a newline. */
 void plan_print(const struct plan *plan, void (*line)(void *arg, const char *text), void *arg);
 

@@ -90,6 +90,9 @@ static const struct row table[] = {
 	{ DENY("tty_foreground", EPERM, take_foreground), ON_TERMINAL },
 	{ DENY("tty_hangup", EPERM, control_value, TIOCVHANGUP, 0), ON_TERMINAL, .who = ROOT_ONLY,
 	  .control = KILLED(SIGHUP) },
+	/* These two signal the foreground group, and stop what it writes. */
+	{ DENY("tty_window_set", EPERM, control, TIOCSWINSZ, 0), ON_TERMINAL },
+	{ DENY("tty_flow", EPERM, control_value, TCXONC, TCOON), ON_TERMINAL },
 	{ DENY("tty_exclusive", EPERM, control_value, TIOCEXCL, 0), ON_TERMINAL },
 	{ DENY("tty_console", EPERM, control_value, TIOCCONS, 0), ON_TERMINAL },
 	{ DENY("tty_signal", EPERM, control_value, TIOCSIG, 2), ON_TERMINAL, .control = -ENOTTY },

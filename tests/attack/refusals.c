@@ -86,6 +86,12 @@ static int fold_outside_in(const struct stage *s)
 	return answer_zero(symlink(path_in_root(s, "outside"), path_at(s, WORK, "folder")));
 }
 
+/* Landlock's rules are about inodes: under either name both would be in force. */
+static int link_input_in(const struct stage *s)
+{
+	return answer_zero(link(path_at(s, INPUT, "read"), path_at(s, OUTBOX, "same")));
+}
+
 static int make_fifo(const struct stage *s)
 {
 	unlink(path_at(s, WORK, "node"));
@@ -226,6 +232,8 @@ static const struct refusal refusals[] = {
 	  .exit = NOT_APPLIED },
 	{ "wo_is_rd", TWO("rd", "$I", "wo", "$I"), TWO("rd", "$I", "wo", "$X"),
 	  .exit = NOT_APPLIED },
+	{ "wo_is_rd_by_hard_link", TWO("rd", "$I/read", "wo", "$X/same"),
+	  TWO("rd", "$I/read", "wo", "$X/write"), .twist = link_input_in, .exit = NOT_APPLIED },
 	{ "ro_in_rw", TWO("rw", "$W", "ro", "$W/folder"), TWO("rw", "$W", "ro", "$B/folder"),
 	  .exit = NOT_APPLIED },
 	{ "ro_in_rd", TWO("rd", "$I", "ro", "$I/folder"), TWO("rd", "$I", "ro", "$B/folder"),
