@@ -1,6 +1,6 @@
 # Real kernels in QEMU: the same binaries on every row of vm-tests/rows.tsv.
 
-VM_PROGRAMS := $(B)/vm/bin/init $(B)/vm/bin/contain $(B)/vm/bin/gpu-try
+VM_PROGRAMS := $(B)/vm/bin/init $(B)/vm/bin/contain $(B)/vm/bin/gpu-try $(B)/vm/bin/answers
 # musl brings no kernel headers: those beside the C library of $(CC) serve, after its own.
 VM_FLAGS := -Os -g $(HARDEN) -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 
@@ -11,6 +11,7 @@ $(B)/vm/obj/%.c.o: vm-tests/%.c
 $(B)/vm/bin/init: $(B)/vm/obj/init.c.o $(B)/vm/obj/child.c.o $(B)/vm/obj/channel.c.o
 $(B)/vm/bin/contain: $(B)/vm/obj/contain.c.o
 $(B)/vm/bin/gpu-try: $(B)/vm/obj/gpu-try.c.o
+$(B)/vm/bin/answers: $(B)/vm/obj/answers.c.o
 $(VM_PROGRAMS):
 	@mkdir -p $(@D)
 	$(LAUNCH_CC) -static -o $@ $^

@@ -47,7 +47,9 @@ def row_file(row, runs, modules):
     if row.has("module"):
         lines += [f"mode\t/dev/dri/{node}\t0666" for node in ("renderD128", "card0")]
     for run in runs:
-        uid, command = (0 if run.who == "root" else image.USER), run.command
+        uid = 0 if run.who == "root" else image.USER
+        abi = "-" if row.abi is None else str(row.abi if isinstance(row.abi, int) else 0)
+        command = [word.replace("{abi}", abi) for word in run.command]
         if row.has("wrap"):
             command = ["/oarbank/contain", row.has("wrap"), str(uid), *command]
             uid = 0
