@@ -53,6 +53,9 @@ FLAGS_dev := -O1 -g -fno-omit-frame-pointer $(SANITIZE)
 LINK_rel := -pie -Wl,--gc-sections -Wl,-z,relro,-z,now
 LINK_dev := $(SANITIZE)
 
+# The page of an audit is in the program as it is.
+$(foreach f,rel dev fuzz,$(B)/$(f)/report/audit_html.c.o): report/audit.html
+
 define flavour
 $(B)/$(1)/%.c.o: %.c
 	@mkdir -p $$(@D)

@@ -104,8 +104,8 @@ static char *compose_page(const struct options *options, const struct report *re
 	if (!out)
 		return NULL;
 	if (options->mode == MODE_EXPLAIN)
-		report_explain(report, (enum capability_id)options->explain,
-			       exit_wants_colour(), out);
+		report_explain(report, (enum capability_id)options->explain, exit_wants_colour(),
+			       out);
 	else
 		report_page(report, exit_wants_colour(), out);
 	bad = ferror(out);

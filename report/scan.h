@@ -3,7 +3,7 @@
  * which little is wanted; strict_json.h makes trees.
  *
  * Every function returns false at an error, and from then on; `problem` tells which and `at` where.
- * The text must be followed by SCAN_PADDING zero bytes.
+ * A zero byte must follow the text, and SCAN_PADDING bytes in all must be there to be read.
  */
 #ifndef REPORT_SCAN_H
 #define REPORT_SCAN_H

@@ -1,0 +1,40 @@
+#include "report/exit.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int fail(int code, const char *text)
+{
+	fprintf(stderr, "oarbank-probe: %s\n", text);
+	return code;
+}
+
+int exit_usage(const char *verb, const struct fault *why)
+{
+	fail(EXIT_USAGE, why->text);
+	fprintf(stderr, "Try 'oarbank-probe %s--help'.\n", verb);
+	return EXIT_USAGE;
+}
+
+int exit_flushed(void)
+{
+	struct fault why;
+
+	errno = 0;
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	fault_errno(&why, "write standard output", NULL, errno ? errno : EIO);
+	return fail(EXIT_OURS, why.text);
+}
+
+bool exit_wants_colour(void)
+{
+	const char *no_color = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+
+	return isatty(STDOUT_FILENO) && !(no_color && *no_color) && term &&
+	       strcmp(term, "dumb") != 0;
+}
