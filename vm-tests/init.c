@@ -18,9 +18,11 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/netlink.h>
+#include <linux/rtnetlink.h>
 #include <net/if.h>
-#include <netinet/in.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,21 +86,39 @@ static void mount_basics(void)
 		problem("/dev/fd");
 }
 
-/* An address of the loopback interface; beside 127.0.0.1 there is one of the outside world and one
- * of the link, so that what must not be reached is there to be reached.
- */
-static void give_address(int fd, const char *alias, in_addr_t address)
+/* An IPv4 address for the loopback interface. */
+static void give_address(uint32_t address)
 {
-	struct ifreq request = { .ifr_flags = 0 };
-	struct sockaddr_in *in = (struct sockaddr_in *)(void *)&request.ifr_addr;
+	struct {
+		struct nlmsghdr head;
+		struct ifaddrmsg message;
+		struct rtattr attribute;
+		uint32_t address;
+	} request = {
+		.head = { .nlmsg_len = sizeof(request),
+			  .nlmsg_type = RTM_NEWADDR,
+			  .nlmsg_flags = NLM_F_REQUEST | NLM_F_CREATE | NLM_F_EXCL | NLM_F_ACK },
+		.message = { .ifa_family = AF_INET, .ifa_prefixlen = 32, .ifa_index = 1 },
+		.attribute = { .rta_len = RTA_LENGTH(sizeof(uint32_t)), .rta_type = IFA_LOCAL },
+		.address = htonl(address),
+	};
+	struct {
+		struct nlmsghdr head;
+		struct nlmsgerr error;
+		char request[sizeof(request)];
+	} answer = { .error = { .error = -EIO } };
+	int fd = socket(AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_ROUTE);
 
-	snprintf(request.ifr_name, sizeof(request.ifr_name), "%s", alias);
-	in->sin_family = AF_INET;
-	in->sin_addr.s_addr = htonl(address);
-	if (ioctl(fd, SIOCSIFADDR, &request) < 0)
-		problem(alias);
+	if (fd < 0 || send(fd, &request, sizeof(request), 0) < 0 ||
+	    recv(fd, &answer, sizeof(answer), 0) < 0 || (errno = -answer.error.error))
+		problem("an address for the loopback");
+	if (fd >= 0)
+		close(fd);
 }
 
+/* Beside 127.0.0.1 there is an address of the outside world and one of the link, so that what must
+ * not be reached is there to be reached.
+ */
 static void loopback_up(void)
 {
 	struct ifreq request = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
@@ -106,10 +126,10 @@ static void loopback_up(void)
 
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &request) < 0)
 		problem("loopback");
-	give_address(fd, "lo:1", 0xC6336401); /* 198.51.100.1 */
-	give_address(fd, "lo:2", 0xA9FEA9FE); /* 169.254.169.254 */
 	if (fd >= 0)
 		close(fd);
+	give_address(0xC6336401); /* 198.51.100.1 */
+	give_address(0xA9FEA9FE); /* 169.254.169.254 */
 }
 
 /* ---- control groups, as systemd lays them out ---- */

@@ -16,8 +16,16 @@ $(VM_PROGRAMS):
 	@mkdir -p $(@D)
 	$(LAUNCH_CC) -static -o $@ $^
 
+# The live tests without sanitizers: under emulation those cost more than the tests.
+VM_LIVE := $(patsubst tests/live/%.c,$(B)/vm/live/%,$(wildcard tests/live/test_*.c))
+VM_FAKE := $(patsubst %,$(B)/rel/%.o,$(wildcard tests/fake/*.c))
+
+$(VM_LIVE): $(B)/vm/live/%: $(B)/rel/tests/live/%.c.o $(VM_FAKE) $(ARCHIVES_rel)
+	@mkdir -p $(@D)
+	$(CC) $(LINK_rel) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
+
 .PHONY: vm-check vm-shell vm-fetch vm-build
-vm-build: all $(VM_PROGRAMS) $(ATTACKER)
+vm-build: all $(VM_PROGRAMS) $(VM_LIVE) $(ATTACKER)
 
 vm-check: vm-build ## boot every kernel of the matrix; ROW=name one, FULL=1 at length, KERNEL_DIR=dir what is there too
 	@vm-tests/vm check --build $(B) $(ROW:%=--row %) $(ARCH:%=--arch %) $(KERNEL_DIR:%=--kernel-dir %) $(FULL:%=--full) $(if $(JOBS),--jobs $(JOBS))

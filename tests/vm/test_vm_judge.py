@@ -219,6 +219,7 @@ def test_the_matrix_in_every_form():
     suite = xml.fromstring(show.junit(both, 3.0))
     same((suite.get("tests"), suite.get("failures")), ("2", "1"))
     same([case.get("name") for case in suite if case.find("failure") is not None], ["bad"])
+    same(show.skips(both), ["skipped on 2 rows: tests: b: no"])
     assert show.summary(both, 3, "tcg").endswith("1 passed, 1 failed")
 
 

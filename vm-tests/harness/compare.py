@@ -1,5 +1,6 @@
 """A row's expectations against what its machine said. Every difference is a sentence."""
 import json
+import re
 
 from . import qemu
 
@@ -72,18 +73,20 @@ def compare_report(row, table, document):
 
 
 def tap_problems(name, text, code):
-    """Failed tests of a TAP stream, and whether it is one; returns (problems, passed, skipped)."""
-    problems, passed, skipped = [], 0, 0
+    """Failed tests of a TAP stream, and whether it is one; returns (problems, passed, [skipped])."""
+    problems, passed, skipped = [], 0, []
     for line in text.splitlines():
         if "# SKIP" in line and line.startswith(("ok", "not ok")):
-            skipped += 1
+            test, _, reason = line.partition("# SKIP")
+            test = re.sub(r"^(not )?ok( \d+)?( -)? ", "", test.strip())
+            skipped.append(f"{name}: {test}: {reason.strip() or 'no reason'}")
         elif line.startswith("not ok"):
             problems.append(f"{name}: {line}")
         elif line.startswith("ok"):
             passed += 1
     if not problems and code:
         problems.append(f"{name}: ended with {code} after {passed} tests")
-    if not problems and passed + skipped == 0:
+    if not problems and passed + len(skipped) == 0:
         problems.append(f"{name}: said nothing")
     return problems, passed, skipped
 
@@ -115,12 +118,13 @@ def _judge_program(run, program, row, table, verdict):
             verdict.problems.append(f"{name}: exit {program['code']}, no document: {problem}")
             verdict.problems += _tail(program)
             return
+        verdict.kernel = fact(verdict.document, "kernel.host.release")
         verdict.problems += compare_report(row, table, verdict.document)
     elif run.kind == "tap":
         problems, passed, skipped = tap_problems(name, program["out"], program["code"])
         verdict.problems += problems + (_tail(program) if problems else [])
         verdict.passed += passed
-        verdict.skipped += skipped
+        verdict.skips += skipped
     elif run.kind == "launch":
         abi = row.abi if row.abi is not None else verdict.document and found_abi(verdict.document)
         wanted = 0 if has_backend(abi) else REFUSED
@@ -140,10 +144,15 @@ class Verdict:
         self.problems = []
         self.lines = []  # of the machine's console, that matter
         self.document = None
-        self.passed = self.skipped = 0
+        self.passed = 0
+        self.skips = []
         self.notes = []
         self.seconds = 0.0
         self.kernel = None
+
+    @property
+    def skipped(self):
+        return len(self.skips)
 
     @property
     def good(self):

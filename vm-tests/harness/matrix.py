@@ -234,12 +234,12 @@ class Matrix:
             outcome = qemu.boot(command, files, seconds, lambda word: self.progress.state(row.name, word))
             notes = []
             if qemu.crashed(outcome):
-                last = next(iter(qemu.bad_lines(outcome.console)[1:2]), "no word")
+                last = next((s for s in qemu.bad_lines(outcome.console) if qemu.BAD.search(s)), "no word")
                 notes.append(f"crashed once ({last.strip()}), booted again")
                 os.replace(files[0], files[0] + ".first")
                 outcome = qemu.boot(command, files, seconds, lambda word: self.progress.state(row.name, word + " again"))
             verdict = compare.judge(row, self.table, runs, outcome)
-            verdict.notes, verdict.kernel = notes, kernel.release
+            verdict.notes, verdict.kernel = notes, kernel.release or verdict.kernel
             keep(directory, outcome, verdict)
             os.unlink(initrd)
         except FAULTS as problem:
@@ -264,6 +264,8 @@ class Matrix:
             with open(os.path.join(self.out, name), "w", encoding="utf-8") as f:
                 f.write(text)
         print(show.matrix_text(self.table, verdicts))
+        for line in show.skips(verdicts):
+            print(line)
         print(show.summary(verdicts, wall, accel))
 
 
@@ -293,7 +295,7 @@ def dropped_in(directory):
             arch = "arm64" if "arm64" in os.path.basename(path) else "amd64"
         if not arch:
             continue
-        name = "dir-" + re.sub(r"[^a-z0-9._-]", "-", os.path.basename(path).lower())
+        name = "dir-" + re.sub(r"[^a-z0-9._-]", "-", os.path.basename(path).split("_")[0].lower())
         rows.append(tables.Row(name, arch, f"file:{os.path.abspath(path)}", "", {}, None, None, None, {}))
     if not rows:
         raise fetch.FetchError(f"{directory}: no kernel image and no .deb in it")

@@ -1,4 +1,5 @@
 """What people and machines read of a run: progress, the matrix, JUnit."""
+import collections
 import html
 import os
 import sys
@@ -112,6 +113,12 @@ def matrix_text(table, verdicts):
             f"{name:<{width}}  {_abi(verdict):<11} {mark} {' '.join(cells(table, verdict))}  {verdict.seconds:6.1f}"
         )
     return "\n".join(lines) + "\n"
+
+
+def skips(verdicts):
+    """Each test that was skipped, why, and on how many rows."""
+    counts = collections.Counter(skip for verdict in verdicts.values() for skip in set(verdict.skips))
+    return [f"skipped on {n} row{'s' if n > 1 else ''}: {skip}" for skip, n in sorted(counts.items())]
 
 
 def summary(verdicts, wall, accel):
