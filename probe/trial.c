@@ -59,14 +59,17 @@ static bool control_counts(const struct trial *trial, const struct trial_run *co
 }
 
 static enum trial_verdict judge_confined(const struct trial *trial, enum trial_expect expect,
-					 const struct trial_run *run)
+					 const struct trial_fact *fact)
 {
+	const struct trial_run *run = &fact->confined;
 	bool denied = is_denial(trial, run);
 
 	switch (expect) {
 	case TRIAL_DENIED:
 		return denied ? TRIAL_HELD : TRIAL_BROKEN;
 	case TRIAL_ALLOWED:
+		if (trial->any_answer && run->value == fact->control.value)
+			return TRIAL_HELD;
 		return run->value >= 0 ? TRIAL_HELD : TRIAL_BROKEN;
 	case TRIAL_TOLD:
 		if (run->value >= 0)
@@ -91,7 +94,7 @@ enum trial_verdict trial_judge(const struct trial *trial, const struct trial_fac
 		return TRIAL_NOT_RUN;
 	if (fact->confined.end != TRIAL_RETURNED)
 		return TRIAL_LOST;
-	return judge_confined(trial, below ? TRIAL_TOLD : trial->expect, &fact->confined);
+	return judge_confined(trial, below ? TRIAL_TOLD : trial->expect, fact);
 }
 
 enum trial_verdict trial_verdict_on(const struct facts *facts, const char *id)

@@ -51,7 +51,8 @@ struct trial {
 	bool told_below;
 	bool core;
 	/* The attempt is a call with arguments that cannot do harm. Any error of the control but
-	 * ENOSYS and the expected ones then shows that the kernel looked at the call.
+	 * ENOSYS and the expected ones then shows that the kernel looked at the call; where it is
+	 * allowed, the sandbox must see the same.
 	 */
 	bool any_answer;
 	trial_attempt *attempt;

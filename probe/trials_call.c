@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <sched.h>
 #include <sys/personality.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -20,9 +21,11 @@ enum {
 	CALL_FSMOUNT = 432,
 	CALL_FSPICK = 433,
 	CALL_CLONE3 = 435,
+	CALL_OPENAT2 = 437,
 	CALL_MOUNT_SETATTR = 442,
 	CALL_QUOTACTL_FD = 443,
 	CALL_MEMFD_SECRET = 447,
+	CALL_FCHMODAT2 = 452,
 	CALL_SETXATTRAT = 463,
 	CALL_GETXATTRAT = 464,
 	CALL_LISTXATTRAT = 465,
@@ -45,6 +48,19 @@ enum {
 #define CALL_IOPL NO_CALL
 #define CALL_IOPERM NO_CALL
 #define CALL_MODIFY_LDT NO_CALL
+#endif
+
+/* Not in the tables of newer architectures. */
+#ifdef SYS_open
+#define CALL_CHMOD SYS_chmod
+#define CALL_CREAT SYS_creat
+#define CALL_MKNOD SYS_mknod
+#define CALL_OPEN SYS_open
+#else
+#define CALL_CHMOD NO_CALL
+#define CALL_CREAT NO_CALL
+#define CALL_MKNOD NO_CALL
+#define CALL_OPEN NO_CALL
 #endif
 
 /* A session of its own has no terminal to hang up. */
@@ -77,6 +93,7 @@ static int try_personality(const struct stage *s, const struct trial *t)
 #define IPC CAPABILITY_IPC
 #define FS CAPABILITY_FILESYSTEM
 #define BAD ARG_BAD
+#define SETUID 04000
 
 /* A thread needs what is not given here, so clone(2) ends with EINVAL and no process comes of it.
  */
@@ -86,6 +103,12 @@ static int try_personality(const struct stage *s, const struct trial *t)
 	CALL(c, "fcntl-" id_, text, EPERM, SYS_fcntl, ARG_STREAM, command, arg)
 #define IOCTL(c, id_, text, fd, command) \
 	CALL(c, "ioctl-" id_, text, EPERM, SYS_ioctl, fd, command, BAD)
+
+#define PERSONA(id_, text, persona)                                                         \
+	{                                                                                   \
+		.id = "call.personality-" id_, .what = text, .capability = IPC,             \
+		.expect = TRIAL_ALLOWED, .attempt = try_personality, .args = { (persona) }, \
+	}
 
 static const struct trial rows[] = {
 	CALL(IPC, "io_uring_setup", "make a ring", ENOSYS, SYS_io_uring_setup, 0, BAD),
@@ -136,6 +159,28 @@ static const struct trial rows[] = {
 	IOCTL(IPC, "kdskbmode", "set the keyboard's mode", ARG_STREAM, 0x4b45),
 	IOCTL(IPC, "vt_setmode", "take part in console switching", ARG_STREAM, 0x5602),
 	IOCTL(IPC, "vt_activate", "switch consoles", ARG_STREAM, 0x5606),
+	IOCTL(IPC, "tiocswinsz", "resize a terminal", ARG_STREAM, 0x5414),
+	IOCTL(IPC, "tcxonc", "stop a terminal's output", ARG_STREAM, 0x540a),
+	IOCTL(IPC, "kdskbent", "change a key", ARG_STREAM, 0x4b47),
+	IOCTL(IPC, "kdskbsent", "change what a key types", ARG_STREAM, 0x4b49),
+	IOCTL(IPC, "kdsetkeycode", "change a key's code", ARG_STREAM, 0x4b4d),
+	IOCTL(IPC, "kdfontop", "change the console's font", ARG_STREAM, 0x4b72),
+	{ .id = "call.ioctl-getflags",
+	  .what = "read a file's inode flags",
+	  .capability = FS,
+	  .expect = TRIAL_ALLOWED,
+	  .any_answer = true,
+	  .attempt = try_call,
+	  .number = SYS_ioctl,
+	  .args = { ARG_FILE, 0x80086601, BAD } },
+	{ .id = "call.ioctl-fiemap",
+	  .what = "ask where a file has holes",
+	  .capability = FS,
+	  .expect = TRIAL_ALLOWED,
+	  .any_answer = true,
+	  .attempt = try_call,
+	  .number = SYS_ioctl,
+	  .args = { ARG_FILE, 0xc020660b, BAD } },
 	IOCTL(FS, "setflags", "set the inode flags of a read-only file", ARG_FILE, 0x40086602),
 	IOCTL(FS, "fssetxattr", "set extended flags of a read-only file", ARG_FILE, 0x401c5820),
 	IOCTL(FS, "setversion", "set the version of a read-only file", ARG_FILE, 0x40087602),
@@ -153,6 +198,29 @@ static const struct trial rows[] = {
 	IOCTL(FS, "snap-destroy-v2", "remove a subvolume", ARG_FILE, 0x5000943f),
 	IOCTL(FS, "subvol-setflags", "set the flags of a subvolume", ARG_FILE, 0x4008941a),
 	IOCTL(FS, "received-subvol", "mark a subvolume as received", ARG_FILE, 0xc0c89425),
+	CALL(FS, "chmod-setuid", "have a file run as its owner", EPERM, CALL_CHMOD, BAD, SETUID),
+	CALL(FS, "fchmod-setuid", "have an open file run as its owner", EPERM, SYS_fchmod, -1,
+	     SETUID),
+	CALL(FS, "fchmodat-setuid", "have a file run as its owner", EPERM, SYS_fchmodat, -1, BAD,
+	     SETUID),
+	CALL(FS, "fchmodat2-setuid", "have a file run as its owner", EPERM, CALL_FCHMODAT2, -1, BAD,
+	     SETUID, 0),
+	CALL(FS, "creat-setuid", "make a file that runs as its owner", EPERM, CALL_CREAT, BAD,
+	     SETUID),
+	CALL(FS, "mknod-setuid", "make a file that runs as its owner", EPERM, CALL_MKNOD, BAD,
+	     SETUID | S_IFREG, 0),
+	CALL(FS, "mknodat-setuid", "make a file that runs as its owner", EPERM, SYS_mknodat, -1,
+	     BAD, SETUID | S_IFREG, 0),
+	CALL(FS, "open-setuid", "make a file that runs as its owner", EPERM, CALL_OPEN, BAD,
+	     O_CREAT, SETUID),
+	CALL(FS, "open-nameless-setuid", "make a nameless file that runs as its owner", EPERM,
+	     CALL_OPEN, BAD, O_TMPFILE | O_RDWR, SETUID),
+	CALL(FS, "openat-setuid", "make a file that runs as its owner", EPERM, SYS_openat, -1, BAD,
+	     O_CREAT, SETUID),
+	CALL(FS, "openat-nameless-setuid", "make a nameless file that runs as its owner", EPERM,
+	     SYS_openat, -1, BAD, O_TMPFILE | O_RDWR, SETUID),
+	CALL(FS, "openat2", "open a file by flags in memory", ENOSYS, CALL_OPENAT2, -1, BAD, BAD,
+	     0),
 	CALL(FS, "file_setattr", "set flags of a file by path", EPERM, CALL_FILE_SETATTR, -1, BAD,
 	     BAD, 0, 0),
 	CALL(FS, "setxattr", "set an attribute", EOPNOTSUPP, SYS_setxattr, BAD, BAD, 0, 0, 0),
@@ -265,6 +333,11 @@ static const struct trial rows[] = {
 	  .attempt = try_call,
 	  .number = SYS_personality,
 	  .args = { 0xffffffff } },
+	PERSONA("linux", "be a plain Linux program", 0),
+	PERSONA("linux32", "be a 32-bit machine's program", 0x8),
+	PERSONA("uname26", "see an old kernel's version", 0x20000),
+	PERSONA("linux32-uname26", "see an old 32-bit kernel's version", 0x20008),
+	PERSONA("no-randomize", "have its addresses not randomised", 0x40000),
 };
 
 const struct trial_table trials_call = TRIAL_TABLE(rows);

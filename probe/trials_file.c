@@ -108,6 +108,12 @@ static int make_node(const char *path, mode_t mode, dev_t device)
 	return r;
 }
 
+/* By mknod(2), which needs no right to write. */
+static int try_make_file(const struct stage *s, const struct trial *t)
+{
+	return make_node(PATH(STAGE_NEW "file"), S_IFREG, 0);
+}
+
 static int try_fifo(const struct stage *s, const struct trial *t)
 {
 	return make_node(PATH(STAGE_NEW "fifo"), S_IFIFO, 0);
@@ -206,6 +212,8 @@ static int try_execute(const struct stage *s, const struct trial *t)
 		ROW(p, n, w, c, "open-truncate", "truncate a file by opening it",                  \
 		    try_open_truncate, CORE, tr, EACCES),                                          \
 		ROW(p, n, w, c, "create", "make a file", try_create, CORE, mk, EACCES),            \
+		ROW(p, n, w, c, "make-file", "make an empty file", try_make_file, CORE, mk,        \
+		    EACCES),                                                                       \
 		ROW(p, n, w, c, "mkdir", "make a directory", try_mkdir, CORE, dir, EACCES),        \
 		ROW(p, n, w, c, "symlink", "make a symbolic link", try_symlink, CORE, sym,         \
 		    EACCES),                                                                       \

@@ -34,6 +34,27 @@ static int try_v4(const struct stage *s, const struct trial *t)
 	return r;
 }
 
+/* Without connect(2). args: the family */
+static int try_datagram(const struct stage *s, const struct trial *t)
+{
+	const struct sockaddr_in v4 = { .sin_family = AF_INET,
+					.sin_port = htons(s->service_port),
+					.sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	const struct sockaddr_in6 v6 = { .sin6_family = AF_INET6,
+					 .sin6_port = htons(s->service_port),
+					 .sin6_addr = in6addr_loopback };
+	bool is_v6 = t->args[0] == AF_INET6;
+	const void *to = is_v6 ? (const void *)&v6 : &v4;
+	int fd = socket((int)t->args[0], SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	r = result(sendto(fd, "", 1, 0, to, is_v6 ? sizeof(v6) : sizeof(v4)));
+	close(fd);
+	return r;
+}
+
 static int try_v6(const struct stage *s, const struct trial *t)
 {
 	const struct sockaddr_in6 to = { .sin6_family = AF_INET6,
@@ -102,18 +123,18 @@ static const struct trial rows[] = {
 	  .attempt = try_v6,
 	  .args = { SOCK_STREAM, 0 } },
 	{ .id = "net.udp",
-	  .what = "use UDP",
+	  .what = "send by UDP",
 	  NET,
 	  DENIED(EPERM),
 	  .core = true,
-	  .attempt = try_v4,
-	  .args = { SOCK_DGRAM, 0 } },
+	  .attempt = try_datagram,
+	  .args = { AF_INET } },
 	{ .id = "net.udp6",
-	  .what = "use UDP over IPv6",
+	  .what = "send by UDP over IPv6",
 	  NET,
 	  DENIED(EPERM),
-	  .attempt = try_v6,
-	  .args = { SOCK_DGRAM, 0 } },
+	  .attempt = try_datagram,
+	  .args = { AF_INET6 } },
 	{ .id = "net.mptcp",
 	  .what = "connect by MPTCP",
 	  NET,

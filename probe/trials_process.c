@@ -197,6 +197,9 @@ static int try_proc_maps(const struct stage *s, const struct trial *t)
 	return opens_of_victim(s, "/maps", O_RDONLY);
 }
 
+/* No process and no user. */
+#define NOBODY 0x7ffffff0
+
 #define IPC .capability = CAPABILITY_IPC, .group = TRIAL_GROUP_PLAIN
 #define SIGNAL IPC, .expect = TRIAL_DENIED, .errors = { EPERM }, .since_abi = 6
 #define DENIED(...) .expect = TRIAL_DENIED, .errors = { __VA_ARGS__ }
@@ -288,16 +291,25 @@ static const struct trial rows[] = {
 	  IPC,
 	  DENIED(EACCES, EPERM),
 	  .attempt = try_proc_maps },
+	/* Landlock stands before the ones above as well; of nobody the filter alone can tell. */
+	CALL(CAPABILITY_IPC, "ptrace", "trace a process that is not there", EPERM, SYS_ptrace,
+	     PTRACE_SEIZE, NOBODY, 0, 0),
+	CALL(CAPABILITY_IPC, "process_vm_readv", "read memory of no process", EPERM,
+	     SYS_process_vm_readv, NOBODY, 0, 0, 0, 0, 0),
+	CALL(CAPABILITY_IPC, "process_vm_writev", "write memory of no process", EPERM,
+	     SYS_process_vm_writev, NOBODY, 0, 0, 0, 0, 0),
+	CALL(CAPABILITY_IPC, "pidfd_getfd", "take a descriptor of no process", EPERM,
+	     SYS_pidfd_getfd, -1, 0, 0),
 	CALL(CAPABILITY_IPC, "process_madvise", "advise on another process's memory", EPERM,
 	     SYS_process_madvise, -1, 0, 0, 0, 0),
 	CALL(CAPABILITY_IPC, "process_mrelease", "reap another process's memory", ENOSYS,
 	     SYS_process_mrelease, -1, 0),
-	CALL(CAPABILITY_IPC, "kcmp", "compare what processes share", EPERM, SYS_kcmp, ARG_VICTIM,
-	     ARG_VICTIM, 1),
+	CALL(CAPABILITY_IPC, "kcmp", "compare what processes share", EPERM, SYS_kcmp, NOBODY,
+	     NOBODY, 1),
 	CALL(CAPABILITY_IPC, "migrate_pages", "move another process's memory to other nodes", EPERM,
-	     SYS_migrate_pages, ARG_VICTIM, 0, 0, 0),
+	     SYS_migrate_pages, NOBODY, 0, 0, 0),
 	CALL(CAPABILITY_IPC, "move_pages", "move pages of another process", EPERM, SYS_move_pages,
-	     ARG_VICTIM, 0, 0, 0, 0, 0),
+	     NOBODY, 0, 0, 0, 0, 0),
 	CALL(CAPABILITY_IPC, "prlimit64", "set another process's limits", EPERM, SYS_prlimit64,
 	     ARG_VICTIM, 7, 0, 0),
 	CALL(CAPABILITY_IPC, "sched_setaffinity", "move another process to other CPUs", EPERM,
@@ -313,9 +325,11 @@ static const struct trial rows[] = {
 	CALL(CAPABILITY_IPC, "setpriority-group", "renice a process group", EPERM, SYS_setpriority,
 	     1, ARG_VICTIM, 19),
 	CALL(CAPABILITY_IPC, "setpriority-user", "renice all processes of a user", EPERM,
-	     SYS_setpriority, 2, 0x7ffffff0, 19),
+	     SYS_setpriority, 2, NOBODY, 19),
 	CALL(CAPABILITY_IPC, "ioprio_set", "set another process's I/O priority", EPERM,
 	     SYS_ioprio_set, 1, ARG_VICTIM, 0),
+	CALL(CAPABILITY_IPC, "ioprio_set-user", "set the I/O priority of all of a user", EPERM,
+	     SYS_ioprio_set, 3, NOBODY, 0),
 	CALL(CAPABILITY_IPC, "ioprio_set-group", "set a process group's I/O priority", EPERM,
 	     SYS_ioprio_set, 2, ARG_VICTIM, 0),
 	{ .id = "process.own-priority",

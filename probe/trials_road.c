@@ -225,6 +225,17 @@ static int try_give_away(const struct stage *s, const struct trial *t)
 	return r;
 }
 
+static int try_set_user_id(const struct stage *s, const struct trial *t)
+{
+	const char *path = P(PLACE_WORK, STAGE_GONE_FILE);
+	int r = result(chmod(path, 04700));
+
+	(void)t;
+	if (r == 0)
+		r = result(chmod(path, 0600));
+	return r;
+}
+
 /* ---- what Landlock does not see ---- */
 
 static int try_chmod(const struct stage *s, const struct trial *t)
@@ -354,6 +365,12 @@ static const struct trial rows[] = {
 	  FS,
 	  DENIED(EPERM),
 	  .attempt = try_give_away },
+	{ .id = "road.set-user-id",
+	  .what = "leave a program that runs as its owner",
+	  FS,
+	  DENIED(EPERM),
+	  .core = true,
+	  .attempt = try_set_user_id },
 	{ .id = "road.system",
 	  .what = "read a file of the base system",
 	  FS,

@@ -39,6 +39,17 @@ check: all $(B)/dev/oarbank-probe $(UNIT) $(REPLAY) $(LIVE) $(ATTACKER) ## run e
 check-live: all $(B)/dev/oarbank-probe $(LIVE) ## run the tests that ask this kernel
 	@tests/run --build $(B) $(LIVE)
 
+# ---- mutants: each measure of the launcher taken away, to see that trials notice --------------------------
+
+MUTANT_OBJECTS := $(patsubst %,$(B)/rel/%.o,$(wildcard tests/mutants/*.c))
+
+$(B)/mutants: $(MUTANT_OBJECTS) $(call COMPILER_OBJECTS,rel) $(ARCHIVES_rel)
+	$(CC) $(LINK_rel) -o $@ $(objects_first) $(PROBE_LIBS) -lseccomp $(LDFLAGS)
+
+.PHONY: check-mutants
+check-mutants: $(B)/mutants ## take each measure of the launcher away and see which capability goes with it
+	@$< tests/mutants/expected.tsv
+
 # ---- fuzzing: FUZZ_SECONDS each; new inputs stay in build/fuzz/corpus ---------------------------------
 
 FUZZ_SECONDS ?= 60
