@@ -1,6 +1,6 @@
 /* Time commands against the first one, in turn, in one run: the median of CPU and wall time.
  *
- * usage: compare ROUNDS LABEL COMMAND [ARGUMENT]... [-- LABEL COMMAND [ARGUMENT]...]...
+ * usage: compare ROUNDS LABEL COMMAND [ARGUMENT]... [:: LABEL COMMAND [ARGUMENT]...]...
  * prints: LABEL CPU-MICROSECONDS CPU-RATIO WALL-MICROSECONDS WALL-RATIO
  */
 #include <errno.h>
@@ -84,7 +84,7 @@ static int parse(int argc, char **argv, struct command *commands)
 			return -1;
 		commands[count].label = argv[i];
 		commands[count++].argv = &argv[i + 1];
-		while (i < argc && strcmp(argv[i], "--") != 0)
+		while (i < argc && strcmp(argv[i], "::") != 0)
 			i++;
 		if (i < argc)
 			argv[i] = NULL;
@@ -101,7 +101,7 @@ int main(int argc, char **argv)
 
 	if (rounds < 1 || rounds > ROUNDS_MAX || count < 1) {
 		fprintf(stderr,
-			"usage: compare ROUNDS LABEL COMMAND [ARGUMENT]... [-- LABEL COMMAND...]...\n");
+			"usage: compare ROUNDS LABEL COMMAND [ARGUMENT]... [:: LABEL COMMAND...]...\n");
 		return 64;
 	}
 	posix_spawn_file_actions_init(&quiet);
