@@ -228,12 +228,12 @@ static void read_one(struct worker *w, const char *text, size_t len, unsigned lo
 	pthread_mutex_unlock(&run->table_lock);
 }
 
-static bool blank(const char *text, size_t len)
+/* The length without the white space at its end. */
+static size_t trimmed(const char *text, size_t len)
 {
-	for (size_t i = 0; i < len; i++)
-		if (!strchr(" \t\r\n", text[i]) || !text[i])
-			return false;
-	return true;
+	while (len > 0 && text[len - 1] && strchr(" \t\r\n", text[len - 1]))
+		len--;
+	return len;
 }
 
 static void read_batch(struct worker *w)
@@ -243,17 +243,18 @@ static void read_batch(struct worker *w)
 	unsigned long line = w->batch.line;
 
 	while (left > 0) {
-		size_t len = audit_report_length(text, left);
+		size_t all = audit_report_length(text, left);
+		size_t len = trimmed(text, all);
 		char saved = text[len];
 
 		text[len] = '\0';
-		if (!blank(text, len))
+		if (len > 0)
 			read_one(w, text, len, line);
-		for (const char *c = text; (c = memchr(c, '\n', (size_t)(text + len - c))); c++)
-			line++;
 		text[len] = saved;
-		text += len;
-		left -= len;
+		for (const char *c = text; (c = memchr(c, '\n', (size_t)(text + all - c))); c++)
+			line++;
+		text += all;
+		left -= all;
 	}
 }
 

@@ -154,6 +154,30 @@ static int find_kernels(struct audit *audit)
 
 /* ---- other remedies ---- */
 
+/* What would give a node a container leaf, from why it has none. */
+static const char *leaf_remedy(const struct audit_profile *p)
+{
+	if (strcmp(p->cgroup_layout, "v1") == 0 || strcmp(p->cgroup_layout, "hybrid") == 0)
+		return "the unified cgroup hierarchy (boot with systemd.unified_cgroup_hierarchy=1)";
+	if (strstr(p->leaf_missing, "read-only"))
+		return "a writable cgroup2 mount in the container";
+	if (strstr(p->leaf_missing, "Delegate=yes") || strstr(p->leaf_missing, "not writable"))
+		return "Delegate=yes in the agent's unit";
+	return "what kernel.cgroup.missing of their reports names";
+}
+
+/* Reports up to now name every cause of a missing leaf in one remedy: the profile tells which. */
+static const char *remedy_of(const struct audit_profile *p, const char *remedy)
+{
+	return *p->leaf_missing && text_starts(remedy, "what the reason names") ? leaf_remedy(p)
+										: remedy;
+}
+
+static bool is_remedy(const struct audit_profile *p, const char *of, const char *remedy)
+{
+	return strcmp(remedy_of(p, of), remedy) == 0;
+}
+
 /* Count what `remedy` brings the nodes of a profile, when it takes away all it is named for. */
 static int gain_remedy(struct audit *audit, uint32_t profile, const char *remedy)
 {
@@ -169,12 +193,12 @@ static int gain_remedy(struct audit *audit, uint32_t profile, const char *remedy
 		return -ENOMEM;
 	audit_view(p, capabilities, platform, &view);
 	for (unsigned i = 0; i < p->capability_count; i++)
-		if (strcmp(p->capabilities[i].remedy, remedy) == 0)
+		if (is_remedy(p, p->capabilities[i].remedy, remedy))
 			capabilities[i].status = STATUS_ENFORCED;
 	for (unsigned i = 0; i < audit->column_count; i++) {
 		const struct audit_status *s = audit_status_of(audit, p, i);
 
-		if (s && s->status != STATUS_ENFORCED && strcmp(s->remedy, remedy) == 0)
+		if (s && s->status != STATUS_ENFORCED && is_remedy(p, s->remedy, remedy))
 			c->capabilities[i] += p->nodes;
 	}
 	c->at_most |= !p->backend;
@@ -213,23 +237,11 @@ static int find_remedies(struct audit *audit)
 			if (s->status == STATUS_ENFORCED || !*s->remedy ||
 			    remedy_kernel(s->remedy, &v) || named_before(p, j))
 				continue;
-			if (gain_remedy(audit, i, s->remedy) < 0)
+			if (gain_remedy(audit, i, remedy_of(p, s->remedy)) < 0)
 				return -ENOMEM;
 		}
 	}
 	return 0;
-}
-
-/* What would give a node a container leaf, from why it has none. */
-static const char *leaf_remedy(const struct audit_profile *p)
-{
-	if (strcmp(p->cgroup_layout, "v1") == 0 || strcmp(p->cgroup_layout, "hybrid") == 0)
-		return "the unified cgroup hierarchy (boot with systemd.unified_cgroup_hierarchy=1)";
-	if (strstr(p->leaf_missing, "read-only"))
-		return "a writable cgroup2 mount in the container";
-	if (strstr(p->leaf_missing, "Delegate=yes") || strstr(p->leaf_missing, "not writable"))
-		return "Delegate=yes in the agent's unit";
-	return "what kernel.cgroup.missing of their reports names";
 }
 
 /* Is `c` among the remedies the profile has counted already? */
@@ -237,7 +249,7 @@ static bool counted(const struct audit_profile *p, const char *text)
 {
 	for (unsigned i = 0; i < p->capability_count; i++)
 		if (p->capabilities[i].status != STATUS_ENFORCED &&
-		    strcmp(p->capabilities[i].remedy, text) == 0)
+		    is_remedy(p, p->capabilities[i].remedy, text))
 			return true;
 	return false;
 }

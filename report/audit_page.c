@@ -120,12 +120,21 @@ static void put_matrix_head(const struct layout *l, const struct audit *audit, c
 	fprintf(l->out, "%*s%s\n", MARKS_WIDTH, "", line);
 }
 
-/* Marks are laid out in columns, so they are not wrapped. */
-static void put_marks(const struct layout *l, const char *label, const char *marks,
-		      const char *more)
+/* Marks stand in columns: they are not wrapped. */
+static void put_marks(const struct layout *l, const char *label, const char *marks)
 {
-	layout_row(l, INK_PLAIN, "", label, NAME_WIDTH, more);
-	fprintf(l->out, "%*s%s\n", MARKS_WIDTH, "", marks);
+	char shown[64];
+	struct text t = TEXT_BUF(shown);
+	int width = 0;
+
+	text_add_shown(&t, label);
+	for (const char *c = shown; *c; c++)
+		width += ((unsigned char)*c & 0xc0) != 0x80;
+	fprintf(l->out, "  %s", shown);
+	if (width + 2 > MARKS_WIDTH)
+		fputc('\n', l->out);
+	fprintf(l->out, "%*s%s\n", width + 2 > MARKS_WIDTH ? MARKS_WIDTH : MARKS_WIDTH - width - 2,
+		"", marks);
 }
 
 static void put_kernels(const struct layout *l, const struct audit *audit)
@@ -134,9 +143,9 @@ static void put_kernels(const struct layout *l, const struct audit *audit)
 	for (uint32_t i = 0; i < audit->kernel_count; i++) {
 		const struct audit_kernel *k = &audit->kernels[i];
 		char marks[512];
-		char line[128];
+		char label[128];
 		struct text m = TEXT_BUF(marks);
-		struct text t = TEXT_BUF(line);
+		struct text t = TEXT_BUF(label);
 
 		for (unsigned j = 0; j < audit->column_count; j++)
 			add_mark(&m,
@@ -144,10 +153,10 @@ static void put_kernels(const struct layout *l, const struct audit *audit)
 				 : k->enforced[j]	    ? "~"
 							    : "✗",
 				 j);
-		add_nodes(&t, k->nodes);
-		text_add(&t, ", Landlock ABI ");
-		text_add_int(&t, k->abi);
-		put_marks(l, *k->release ? k->release : "(unknown)", marks, line);
+		text_add_int(&t, k->nodes);
+		text_add(&t, " x ");
+		text_add(&t, *k->release ? k->release : "(unknown)");
+		put_marks(l, label, marks);
 	}
 }
 
@@ -166,24 +175,13 @@ static const char *status_mark(const struct audit_status *s)
 	return "✗";
 }
 
-/* The first nodes of a profile by name; they are sorted. */
-static void add_names(struct text *t, const struct audit *audit, uint32_t profile)
+/* Profiles are numbered by their first node, and nodes are sorted. */
+static const char *first_node(const struct audit *audit, uint32_t profile)
 {
-	uint32_t left = audit->table.profiles[profile].nodes;
-	unsigned shown = 0;
-
-	for (uint32_t i = 0; i < audit->table.node_count && shown < 3 && left > 0; i++) {
-		if (audit->table.nodes[i].profile != profile)
-			continue;
-		text_add(t, shown++ ? ", " : "");
-		text_add(t, audit->table.nodes[i].name);
-		left--;
-	}
-	if (left > 0) {
-		text_add(t, " and ");
-		text_add_int(t, left);
-		text_add(t, " more");
-	}
+	for (uint32_t i = 0; i < audit->table.node_count; i++)
+		if (audit->table.nodes[i].profile == profile)
+			return audit->table.nodes[i].name;
+	return "";
 }
 
 static void put_profiles(const struct layout *l, const struct audit *audit)
@@ -192,23 +190,25 @@ static void put_profiles(const struct layout *l, const struct audit *audit)
 	uint32_t shown = table->profile_count < PROFILES_SHOWN ? table->profile_count
 							       : PROFILES_SHOWN;
 
-	put_matrix_head(l, audit, "Nodes (✓ enforced, ~ cooperative, ✗ unavailable, · not told)");
+	put_matrix_head(l, audit,
+			"Nodes, those alike together (✓ enforced, ~ cooperative, ✗ unavailable, "
+			"· not told)");
 	for (uint32_t i = 0; i < shown; i++) {
 		const struct audit_profile *p = &table->profiles[i];
-		char names[512];
 		char marks[512];
-		char label[64];
-		struct text n = TEXT_BUF(names);
+		char label[AUDIT_LINE_MAX];
 		struct text m = TEXT_BUF(marks);
 		struct text t = TEXT_BUF(label);
 
 		for (unsigned j = 0; j < audit->column_count; j++)
 			add_mark(&m, status_mark(audit_status_of(audit, p, j)), j);
-		add_nodes(&t, p->nodes);
-		add_names(&n, audit, i);
-		text_add(&n, *p->kernel ? ": " : "");
-		text_add(&n, p->kernel);
-		put_marks(l, label, marks, names);
+		text_add(&t, first_node(audit, i));
+		if (p->nodes > 1) {
+			text_add(&t, " and ");
+			text_add_int(&t, p->nodes - 1);
+			text_add(&t, " more");
+		}
+		put_marks(l, label, marks);
 	}
 	if (shown < table->profile_count) {
 		char line[128];
@@ -234,24 +234,55 @@ static void put_fix(const struct layout *l, const char *remedy)
 	layout_text(l, INK_DIM, NAME_WIDTH, line);
 }
 
+static bool same_cause(const struct audit_reason *a, const struct audit_reason *b)
+{
+	return a->nodes == b->nodes && strcmp(a->why, b->why) == 0 &&
+	       strcmp(a->remedy, b->remedy) == 0;
+}
+
+/* One cause with everything it keeps away: reasons with the same words and number are one. */
+static void put_cause(const struct layout *l, const struct audit *audit, uint32_t first)
+{
+	const struct audit_reason *r = &audit->reasons[first];
+	char label[32];
+	char line[AUDIT_LINE_MAX * 4];
+	struct text n = TEXT_BUF(label);
+	struct text t = TEXT_BUF(line);
+
+	add_nodes(&n, r->nodes);
+	text_add(&t, r->why);
+	layout_row(l, INK_PLAIN, "", label, NAME_WIDTH, line);
+	t = TEXT_BUF(line);
+	text_add(&t, "keeps away");
+	for (uint32_t i = first; i < audit->reason_count; i++) {
+		if (!same_cause(r, &audit->reasons[i]))
+			continue;
+		text_add(&t, i == first ? " " : ", ");
+		text_add(&t, audit->columns[audit->reasons[i].column].name);
+	}
+	layout_text(l, INK_PLAIN, NAME_WIDTH, line);
+	put_fix(l, r->remedy);
+}
+
 static void put_reasons(const struct layout *l, const struct audit *audit)
 {
-	uint32_t shown = audit->reason_count < REASONS_SHOWN ? audit->reason_count : REASONS_SHOWN;
+	uint32_t shown = 0;
 
-	if (shown == 0)
+	if (audit->reason_count == 0)
 		return;
 	layout_heading(l, "Why not");
-	for (uint32_t i = 0; i < shown; i++) {
-		const struct audit_reason *r = &audit->reasons[i];
-		char line[AUDIT_LINE_MAX + 32];
-		struct text t = TEXT_BUF(line);
+	for (uint32_t i = 0; i < audit->reason_count && shown < REASONS_SHOWN; i++) {
+		bool before = false;
 
-		add_nodes(&t, r->nodes);
-		text_add(&t, ": ");
-		text_add(&t, r->why);
-		layout_row(l, INK_PLAIN, "", audit->columns[r->column].name, NAME_WIDTH, line);
-		put_fix(l, r->remedy);
+		for (uint32_t j = 0; j < i && !before; j++)
+			before = same_cause(&audit->reasons[i], &audit->reasons[j]);
+		if (before)
+			continue;
+		put_cause(l, audit, i);
+		shown++;
 	}
+	if (shown == REASONS_SHOWN)
+		layout_text(l, INK_DIM, 2, "and others: --json has them all");
 }
 
 static void put_modules(const struct layout *l, const struct audit *audit)
@@ -297,34 +328,59 @@ static void put_modules(const struct layout *l, const struct audit *audit)
 /* ---- changes ---- */
 
 static void put_gain(const struct layout *l, const struct audit_change *c, uint32_t nodes,
-		     const char *a, const char *b)
+		     const char *text)
 {
 	char label[32];
-	char line[AUDIT_LINE_MAX];
 	struct text n = TEXT_BUF(label);
-	struct text t = TEXT_BUF(line);
 
 	if (nodes == 0)
 		return;
 	text_add(&n, c->at_most ? "up to +" : "+");
 	add_nodes(&n, nodes);
-	text_add(&t, a);
-	text_add(&t, b);
-	layout_row(l, INK_GREEN, " ", label, NAME_WIDTH, line);
+	layout_row(l, INK_GREEN, " ", label, NAME_WIDTH, text);
+}
+
+/* Capabilities that as many nodes would gain share a line. */
+static void put_capability_gains(const struct layout *l, const struct audit *audit,
+				 const struct audit_change *c)
+{
+	for (unsigned i = 0; i < audit->column_count; i++) {
+		char line[AUDIT_LINE_MAX * 4];
+		struct text t = TEXT_BUF(line);
+		bool before = false;
+
+		for (unsigned j = 0; j < i && !before; j++)
+			before = c->capabilities[j] == c->capabilities[i];
+		if (before)
+			continue;
+		text_add(&t, "enforce");
+		for (unsigned j = i; j < audit->column_count; j++) {
+			if (c->capabilities[j] != c->capabilities[i])
+				continue;
+			text_add(&t, j == i ? " " : ", ");
+			text_add(&t, audit->columns[j].name);
+		}
+		put_gain(l, c, c->capabilities[i], line);
+	}
 }
 
 static void put_change(const struct layout *l, const struct audit *audit,
 		       const struct audit_change *c)
 {
 	layout_text(l, INK_BOLD, 2, c->text);
-	for (size_t i = 0; i < audit->modules.count; i++)
-		if (c->modules[i])
-			put_gain(l, c, c->modules[i], "run module ",
-				 audit->modules.entries[i].module.name);
-	for (unsigned i = 0; i < audit->column_count; i++)
-		put_gain(l, c, c->capabilities[i], "enforce ", audit->columns[i].name);
-	put_gain(l, c, c->leaf, "have a container leaf with hard limits", "");
-	put_gain(l, c, c->gpu, "can open a GPU they have", "");
+	for (size_t i = 0; i < audit->modules.count; i++) {
+		char line[AUDIT_LINE_MAX];
+		struct text t = TEXT_BUF(line);
+
+		if (c->modules[i] == 0)
+			continue;
+		text_add(&t, "run module ");
+		text_add(&t, audit->modules.entries[i].module.name);
+		put_gain(l, c, c->modules[i], line);
+	}
+	put_capability_gains(l, audit, c);
+	put_gain(l, c, c->leaf, "have a container leaf with hard limits");
+	put_gain(l, c, c->gpu, "can open a GPU they have");
 }
 
 static void put_changes(const struct layout *l, const struct audit *audit)

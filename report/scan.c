@@ -1,6 +1,6 @@
 #include "report/scan.h"
 
-#include <errno.h>
+#include <endian.h>
 #include <stdint.h>
 #include <string.h>
 
@@ -9,11 +9,6 @@
 
 #define ONES 0x0101010101010101ULL
 #define HIGHS 0x8080808080808080ULL
-
-struct scan scan_start(const char *text, size_t len)
-{
-	return (struct scan){ .text = text, .at = text, .end = text + len };
-}
 
 static bool wrong(struct scan *s, const char *problem)
 {
@@ -28,19 +23,28 @@ static inline void spaces(struct scan *s)
 		s->at++;
 }
 
+struct scan scan_start(const char *text, size_t len)
+{
+	struct scan s = { .text = text, .at = text, .end = text + len };
+
+	spaces(&s);
+	return s;
+}
+
 /* ---- strings ---- */
 
-/* Non-zero when one of eight bytes is a quote, a backslash, a control character or beyond ASCII.
- * Borrows may mark a byte above a true one, never none: who asks then looks byte by byte.
+/* How many of the eight bytes at `at` are, from the first, neither a quote nor a backslash nor a
+ * control character nor beyond ASCII. A borrow may mark a byte above a true one, never below it.
  */
-static inline uint64_t special(const char *at)
+static inline unsigned plain(const char *at)
 {
-	uint64_t w, quote, slash;
+	uint64_t w, marks;
 
 	memcpy(&w, at, sizeof(w));
-	quote = w ^ ONES * '"';
-	slash = w ^ ONES * '\\';
-	return ((quote - ONES) | (slash - ONES) | (w - ONES * 0x20) | w) & HIGHS;
+	w = le64toh(w);
+	marks = ((w ^ ONES * '"') - ONES) | ((w ^ ONES * '\\') - ONES) | (w - ONES * 0x20) | w;
+	marks &= HIGHS;
+	return marks ? (unsigned)__builtin_ctzll(marks) / 8 : 8;
 }
 
 static int hex_digit(char c)
@@ -99,11 +103,12 @@ static bool pass_string(struct scan *s)
 {
 	for (;;) {
 		unsigned char c;
+		unsigned n;
 
-		while (!special(s->at))
+		while ((n = plain(s->at)) == 8)
 			s->at += 8;
-		while ((c = (unsigned char)*s->at) >= 0x20 && c < 0x80 && c != '"' && c != '\\')
-			s->at++;
+		s->at += n;
+		c = (unsigned char)*s->at;
 		if (c == '"') {
 			s->at++;
 			return true;
@@ -112,11 +117,11 @@ static bool pass_string(struct scan *s)
 			if (!skip_escape(s))
 				return false;
 		} else if (c >= 0x80) {
-			size_t n = utf8_sequence(s->at, (size_t)(s->end - s->at));
+			size_t len = utf8_sequence(s->at, (size_t)(s->end - s->at));
 
-			if (n == 0)
+			if (len == 0)
 				return wrong(s, "not UTF-8");
-			s->at += n;
+			s->at += len;
 		} else {
 			return wrong(s, "a control character in a string");
 		}
