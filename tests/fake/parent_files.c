@@ -190,6 +190,9 @@ static int world_close(const struct kernel *k, int fd)
 
 	if (fd >= 0 && fd < WORLD_FDS)
 		w->fds[fd].open = false;
+	/* The number may be another's from now on. */
+	w->confined = fd == w->confined ? -1 : w->confined;
+	w->channel = fd == w->channel ? -1 : w->channel;
 	return 0;
 }
 
