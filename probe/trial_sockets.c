@@ -217,8 +217,10 @@ static int make_local(struct stage *s)
 
 static void make_shared(struct stage *s)
 {
+	/* Small, since a user has a limit for all of them together: struct mq_attr. */
+	const long attributes[8] = { [1] = 1, [2] = 1 };
 	int queue = (int)syscall(SYS_mq_open, base_name(s->dir),
-				 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, NULL);
+				 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, attributes);
 	void *at;
 
 	if (queue >= 0) {

@@ -155,7 +155,8 @@ void stage_remove(const char *dir)
 	if (!*dir)
 		return;
 	sockets_remove_queue(dir);
-	nftw(dir, remove_one, 8, FTW_DEPTH | FTW_PHYS);
+	/* With one descriptor at a time: there may be no more. */
+	nftw(dir, remove_one, 1, FTW_DEPTH | FTW_PHYS);
 }
 
 /* A name of its own in `parent`. */
