@@ -213,8 +213,12 @@ static void read_one(struct worker *w, const char *text, size_t len, unsigned lo
 	struct run *run = w->run;
 	struct audit_key key;
 	struct fault why;
-	int r = audit_read(text, len, &w->facts, &why);
+	int r = -EFBIG;
 
+	if (len > AUDIT_REPORT_MAX)
+		fault_join(&why, "more than 16 MiB", NULL);
+	else
+		r = audit_read(text, len, &w->facts, &why);
 	if (r == 0 && audit_key_make(&w->facts, w->key, sizeof(w->key), &key) < 0) {
 		fault_join(&why, "more text than an audit can hold", NULL);
 		r = -EINVAL;

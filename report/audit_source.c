@@ -145,13 +145,18 @@ static int next_file(struct audit_source *source)
 
 /* ---- texts ---- */
 
+static bool begins_report(char c)
+{
+	return c != ' ' && c != '\t' && c != '\r' && c != '\n' && c != '}' && c != ']';
+}
+
 size_t audit_report_length(const char *text, size_t len)
 {
 	const char *end = text + len;
 	const char *at = text;
 
 	while ((at = memchr(at, '\n', (size_t)(end - at))) && ++at < end)
-		if (*at == '{')
+		if (begins_report(*at))
 			return (size_t)(at - text);
 	return len;
 }
@@ -162,7 +167,7 @@ static size_t last_report(const char *text, size_t len)
 	const char *at;
 
 	for (size_t left = len; (at = memrchr(text, '\n', left)); left = (size_t)(at - text))
-		if (at + 1 < text + len && at[1] == '{')
+		if (at + 1 < text + len && begins_report(at[1]))
 			return (size_t)(at + 1 - text);
 	return 0;
 }

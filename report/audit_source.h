@@ -1,10 +1,10 @@
 /* Where an audit's reports come from: files, directories and standard input, one after the other,
  * cut into texts of whole reports.
  *
- * A report begins at the start of a file or with '{' at the start of a line, and ends where the
- * next one begins. So one report may be laid out over many indented lines, JSON Lines are many
- * reports, and after a damaged one the next is found again. In a directory, files ending in .json,
- * .jsonl and .ndjson are read, and its directories likewise.
+ * A report begins on a line that starts with neither white space nor a closing bracket, and ends
+ * where the next one begins. So one report may be laid out over many indented lines, JSON Lines are
+ * many reports, and after a damaged one, or a line of another program, the next is found again. In
+ * a directory, files ending in .json, .jsonl and .ndjson are read, and its directories likewise.
  */
 #ifndef REPORT_AUDIT_SOURCE_H
 #define REPORT_AUDIT_SOURCE_H
@@ -59,7 +59,7 @@ int audit_source_next(struct audit_source *source, struct audit_batch *batch, st
 void audit_source_end(struct audit_source *source);
 void audit_batch_free(struct audit_batch *batch);
 
-/* The length of the first report in text[0..len): up to the next '{' at the start of a line. */
+/* The length of the first report in text[0..len): up to where the next one begins. */
 size_t audit_report_length(const char *text, size_t len);
 
 #endif
