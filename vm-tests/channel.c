@@ -52,7 +52,12 @@ int channel_open(void)
 {
 	struct termios t;
 
-	find_port();
+	/* The host names its ports a moment after their driver is there. */
+	for (int tries = 0; tries < 200 && !path[0] && access(PORTS, F_OK) == 0; tries++) {
+		if (tries)
+			usleep(10000);
+		find_port();
+	}
 	if (!path[0])
 		snprintf(path, sizeof(path), "/dev/ttyS1");
 	channel_fd = open(path, O_WRONLY | O_CLOEXEC | O_NOCTTY);

@@ -206,6 +206,19 @@ static void load_module(const char *path, const char *arguments)
 		close(fd);
 }
 
+/* What the way out itself needs, where the kernel has it as modules: /early/0.ko, /early/1.ko, … */
+static void load_early_modules(void)
+{
+	char path[32];
+
+	for (int i = 0; i < 16; i++) {
+		snprintf(path, sizeof(path), "/early/%d.ko", i);
+		if (access(path, F_OK) < 0)
+			return;
+		load_module(path, "");
+	}
+}
+
 static void sysctl(const char *name, const char *value)
 {
 	char path[256];
@@ -331,6 +344,7 @@ int main(int argc, char **argv)
 	for (int fd = 0; console >= 0 && fd < 3; fd++)
 		if (fd != console)
 			dup2(console, fd);
+	load_early_modules();
 	if (channel_open() < 0)
 		dprintf(2, "oarbank init: no virtio port and no second serial port\n");
 	channel_send("begin", "init", "", 0);

@@ -27,11 +27,20 @@ $(VM_LIVE): $(B)/vm/live/%: $(B)/rel/tests/live/%.c.o $(VM_FAKE) $(ARCHIVES_rel)
 .PHONY: vm-check vm-shell vm-fetch vm-build
 vm-build: all $(VM_PROGRAMS) $(VM_LIVE) $(ATTACKER)
 
-vm-check: vm-build ## boot every kernel of the matrix; ROW=name one, FULL=1 at length, KERNEL_DIR=dir what is there too
+# The same for another architecture, with Debian's cross compiler out of the private apt root.
+VM_TRIPLET_arm64 := aarch64-linux-gnu
+VM_CROSS := $(patsubst %,vm-build-%,$(filter-out $(shell dpkg --print-architecture 2>/dev/null),$(ARCH)))
+.PHONY: $(VM_CROSS)
+$(VM_CROSS): vm-build-%:
+	@vm-tests/vm cross --arch $* --build $(B)
+	@PATH=$(CURDIR)/$(B)/vm/cross/$*:$$PATH $(MAKE) --no-print-directory vm-build B=$(B)/cross/$* ARCH= \
+		CC=$(VM_TRIPLET_$*)-gcc CXX=$(VM_TRIPLET_$*)-g++ MUSL_CC=
+
+vm-check: vm-build $(VM_CROSS) ## boot every kernel of the matrix; ROW=name one, ARCH=arm64 of others, FULL=1 at length, KERNEL_DIR=dir what is there too
 	@vm-tests/vm check --build $(B) $(ROW:%=--row %) $(ARCH:%=--arch %) $(KERNEL_DIR:%=--kernel-dir %) $(FULL:%=--full) $(if $(JOBS),--jobs $(JOBS))
 
-vm-shell: vm-build ## a prompt on the kernel of ROW=name
+vm-shell: vm-build $(VM_CROSS) ## a prompt on the kernel of ROW=name
 	@vm-tests/vm shell --build $(B) $(ROW:%=--row %)
 
-vm-fetch: vm-build ## fetch the newest kernels into the cache
+vm-fetch: ## fetch the newest kernels into the cache
 	@vm-tests/vm fetch --build $(B)

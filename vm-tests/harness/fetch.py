@@ -36,6 +36,15 @@ class Kernel:
     image: str
     release: str | None  # as uname -r says, where its name tells
     modules: str | None  # the .deb that has its modules
+    config: str | None = None  # its build configuration, where that came with it
+
+    def as_modules(self, options):
+        """The modules, by name, of those configuration options that this kernel has as modules."""
+        if not self.config:
+            return []
+        with open(self.config, encoding="utf-8") as f:
+            lines = set(f.read().splitlines())
+        return [option.lower() for option in options if f"CONFIG_{option}=m" in lines]
 
 
 def cache_dir():
@@ -227,13 +236,15 @@ class Store:
             return [path for place in places for path in glob.glob(os.path.join(glob.escape(tree), place))]
 
         def fill(directory):
-            debian.unpack(deb, directory, [f"./{place}" for place in places])
+            debian.unpack(deb, directory, [f"./{place}" for place in (*places, "boot/config-*")])
             if len(images_in(directory)) != 1:
                 raise FetchError(f"{deb}: {len(images_in(directory))} kernel images in it, 1 expected")
 
-        images = images_in(self.tree(f"{base}-{os.path.getsize(deb)}", fill))
+        tree = self.tree(f"{base}-{os.path.getsize(deb)}", fill)
+        images = images_in(tree)
         kernel = self.from_image(images[0], origin or base)
         kernel.modules = modules or deb
+        kernel.config = next(iter(glob.glob(os.path.join(glob.escape(tree), "boot", "config-*"))), None)
         return kernel
 
     def from_file(self, path, origin=None):

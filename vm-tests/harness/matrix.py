@@ -5,19 +5,22 @@ import functools
 import glob
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
 
-from . import compare, fetch, image, limit, qemu, show
+from . import compare, cross, fetch, image, limit, qemu, show
 from . import rows as tables
 from .debian import DebianError
 from .payload import PayloadError
 
 APPEND = "panic=-1 quiet cryptomgr.notests"
 FULL_SECONDS = 300
+# What the machine's way out stands on; loaded first where it is not built in.
+CHANNEL_OPTIONS = ("VIRTIO_PCI", "VIRTIO_CONSOLE")
 SYSTEMD = "rdinit=/lib/systemd/systemd systemd.unit=oarbank.target systemd.log_level=warning"
-FAULTS = (fetch.FetchError, DebianError, PayloadError, image.ImageError, qemu.BootError, limit.LimitError, OSError)
+FAULTS = (fetch.FetchError, DebianError, PayloadError, image.ImageError, qemu.BootError, limit.LimitError, cross.CrossError, OSError)
 
 
 def expand(runs, row, full=False):
@@ -62,7 +65,7 @@ class Board:
 
     def __init__(self, arch, build, source, runs, store):
         self.arch, self.build, self.source, self.store = arch, build, source, store
-        self.root = "" if arch == qemu.host_arch() else limit.sysroot(store, arch)
+        self.root = "" if arch == qemu.host_arch() else cross.sysroot(store, arch, source)
         self.output = build if arch == qemu.host_arch() else os.path.join(build, "cross", arch)
         programs = {"init": os.path.join(self.output, "vm", "bin", "init")}
         programs["oarbank/contain"] = os.path.join(self.output, "vm", "bin", "contain")
@@ -72,7 +75,7 @@ class Board:
         busybox = store.closure(
             "busybox", ["busybox-static"], ["bookworm"], arch, patterns=("./bin/busybox",)
         )
-        strip = ["strip"] if arch == qemu.host_arch() else [limit.cross_tool(arch, "strip")]
+        strip = ["strip"] if arch == qemu.host_arch() else [os.path.join(cross.wrappers(build, arch), "strip")]
         self.base = image.base(programs, os.path.join(busybox, "bin", "busybox"), arch, self.root, strip)
 
     @functools.cached_property
@@ -114,8 +117,9 @@ class Matrix:
             if unknown:
                 raise tables.TableError(f"no row {', '.join(sorted(unknown))}; there are {' '.join(r.name for r in self.rows)}")
             self.rows = [row for row in self.rows if row.name in arguments.row]
-        if arguments.arch:
-            self.rows = [row for row in self.rows if row.arch in arguments.arch]
+        elif arguments.verb != "fetch" or arguments.arch:
+            arches = arguments.arch or [qemu.host_arch()]
+            self.rows = [row for row in self.rows if row.arch in arches]
         self.out = os.path.join(self.build, "vm")
         self.progress = show.Progress(len(self.rows))
         self.store = fetch.Store(self.build, say=self.progress.say)
@@ -171,7 +175,12 @@ class Matrix:
 
     def _load(self, row, kernel):
         order, files = [], []
+        early = kernel.as_modules(CHANNEL_OPTIONS)
         suite = fetch.parse_source(row.source)[1].get("suite")
+        if early:
+            tree = self.store.modules(kernel, suite)
+            for i, (_, data) in enumerate(image.module_order(early, image.module_files(tree))):
+                files.append((f"/early/{i}.ko", data))
         if row.limit:
             data = limit.module(self.store, kernel, suite, self.source)
             order.append(("/lib/modules/oarbank_abi_limit.ko", f"abi={row.limit}"))
@@ -202,7 +211,8 @@ class Matrix:
         text = row_file(row, [] if extra else runs, order)
         archive.file("row", (text + extra).encode())
         directory = os.path.join(self.out, "rows", row.name)
-        os.makedirs(directory, exist_ok=True)
+        shutil.rmtree(directory, ignore_errors=True)
+        os.makedirs(directory)
         initrd = os.path.join(directory, "initrd")
         with open(initrd, "wb") as f:
             if row.has("pid1"):
@@ -306,6 +316,8 @@ def run(arguments, here):
     """What `vm` does; returns its exit code."""
     start = time.monotonic()
     try:
+        if arguments.verb == "cross":
+            return write_toolchains(arguments, os.path.dirname(here))
         matrix = Matrix(arguments, here)
         matrix.prepare(refresh=arguments.verb == "fetch")
     except (tables.TableError, *FAULTS) as problem:
@@ -323,6 +335,15 @@ def run(arguments, here):
         matrix.progress.close()
     matrix.write(verdicts, time.monotonic() - start)
     return 0 if verdicts and all(v.good for v in verdicts.values()) else 1
+
+
+def write_toolchains(arguments, source):
+    store = fetch.Store(arguments.build, say=lambda text: print(f"vm: {text}", file=sys.stderr))
+    with store.locked():
+        for arch in arguments.arch:
+            if arch != qemu.host_arch():
+                cross.toolchain(store, qemu.host_arch(), arch, os.path.abspath(arguments.build), source)
+    return 0
 
 
 def report_fetch(matrix):
