@@ -247,7 +247,8 @@ static int read_value(struct json *j, const char *key, struct members *m)
 	if (string)
 		r = json_string(j, &text);
 	else if (!json_word(j, "null") && !json_word(j, "true") && !json_word(j, "false"))
-		r = json_uint(j, UINT64_MAX, &number);
+		r = json_uint(j, UINT64_MAX, &number) < 0 ? json_syntax(j, "it is no value of ours")
+							  : 0;
 	for (size_t i = 0; r == 0 && i < sizeof(wanted) / sizeof(wanted[0]); i++) {
 		if (strcmp(wanted[i].key, key) != 0 || wanted[i].string != string)
 			continue;
@@ -307,10 +308,8 @@ int result_parse(char *text, size_t len, struct result_run *ret, struct fault *w
 	struct result_run run = { 0 };
 	int r = read_members(&j, &m);
 
-	if (r == -ERANGE)
-		fault_join(why, "a number in it is not one of ours", NULL);
 	if (r < 0)
-		return -EINVAL;
+		return r;
 	if (!m.state || !m.container) {
 		fault_join(why, "it is no result", NULL);
 		return -EINVAL;
