@@ -1,0 +1,216 @@
+/* liboarbank-launch as an agent uses it: through its header alone, from a process with threads,
+ * without a disposition for SIGCHLD, several modules at a time. TAP.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "launch/oarbank-launch.h"
+
+static char policy[] = "/tmp/oarbank-library-XXXXXX";
+static char launcher[PATH_MAX + 32];
+static int failures;
+
+static void check(int good, const char *name)
+{
+	printf("%sok - %s\n", good ? "" : "not ", name);
+	failures += !good;
+}
+
+static struct oarbank_launch_options options_of(char *const argv[])
+{
+	struct oarbank_launch_options o;
+
+	oarbank_launch_options_init(&o);
+	o.launcher = launcher;
+	o.policy = policy;
+	o.argv = argv;
+	o.grace_ms = 500;
+	return o;
+}
+
+static struct oarbank_module *start(const struct oarbank_launch_options *o)
+{
+	struct oarbank_module *module = NULL;
+	char why[400] = "";
+
+	if (oarbank_launch_start(o, &module, why, sizeof(why)) < 0)
+		printf("# %s\n", why);
+	return module;
+}
+
+/* Until it is in that state, ten seconds at most. */
+static int until(struct oarbank_module *module, int state)
+{
+	int r = OARBANK_STATE_STARTING;
+
+	while (r != state && r >= 0 && r != OARBANK_STATE_ENDED)
+		r = oarbank_launch_wait(module, 10000);
+	return r == state;
+}
+
+static struct oarbank_launch_outcome outcome_of(struct oarbank_module *module)
+{
+	struct oarbank_launch_outcome o = { .size = sizeof(o) };
+
+	until(module, OARBANK_STATE_ENDED);
+	if (oarbank_launch_outcome(module, &o) < 0)
+		o.reason = "none";
+	return o;
+}
+
+static void an_end(void)
+{
+	char *const argv[] = { "/bin/sh", "-c", "exit 7", NULL };
+	struct oarbank_launch_options options = options_of(argv);
+	struct oarbank_module *module = start(&options);
+	struct oarbank_launch_outcome o = outcome_of(module);
+	char json[16384];
+
+	check(strcmp(o.reason, "exit_nonzero") == 0 && o.code == 7 && o.verified && o.wall_us > 0,
+	      "an exit code and its reason");
+	check(oarbank_launch_fd(module) == -1, "there is no more news");
+	check(oarbank_launch_result(module, json, sizeof(json)) > 0 &&
+		      strstr(json, "\"reason\":\"exit_nonzero\"") != NULL,
+	      "the result as JSON");
+	check(oarbank_launch_stop(module) == -ESRCH, "what has ended cannot be stopped");
+	oarbank_launch_free(module);
+}
+
+static void descriptors(void)
+{
+	char *const argv[] = { "/bin/sh", "-c", "cat; echo $OARBANK_SERVICE_X >&2", NULL };
+	char *const envp[] = { "OARBANK_SERVICE_X=none", NULL };
+	struct oarbank_launch_options options = options_of(argv);
+	struct oarbank_module *module;
+	char out[64] = "";
+	int in[2];
+	int pipes[2];
+
+	if (pipe2(in, O_CLOEXEC) < 0 || pipe2(pipes, O_CLOEXEC) < 0 ||
+	    write(in[1], "hello\n", 6) != 6)
+		abort();
+	options.stdio[0] = in[0];
+	options.stdio[1] = pipes[1];
+	options.stdio[2] = pipes[1];
+	options.envp = envp;
+	module = start(&options);
+	close(in[0]);
+	close(in[1]);
+	close(pipes[1]);
+	until(module, OARBANK_STATE_ENDED);
+	/* The keeper held none of them open. */
+	check(read(pipes[0], out, sizeof(out) - 1) > 0 && strcmp(out, "hello\nnone\n") == 0 &&
+		      read(pipes[0], out, 1) == 0,
+	      "standard descriptors and the environment are those that were given");
+	close(pipes[0]);
+	oarbank_launch_free(module);
+}
+
+static void acting(void)
+{
+	char *const argv[] = { "/bin/sh", "-c", "sleep 100 & setsid sleep 100 & wait", NULL };
+	struct oarbank_launch_options options = options_of(argv);
+	struct oarbank_module *module = start(&options);
+	struct oarbank_launch_outcome o = { .size = sizeof(o) };
+
+	check(until(module, OARBANK_STATE_CONFINED), "it is told to be confined");
+	check(oarbank_launch_outcome(module, &o) == -EBUSY, "no outcome before it has ended");
+	check(oarbank_launch_wait(module, 0) == -ETIMEDOUT, "no news");
+	for (int i = 0; i < 500 && oarbank_launch_count(module) < 3; i++)
+		poll(NULL, 0, 10);
+	check(oarbank_launch_count(module) == 3, "its processes are counted");
+	check(oarbank_launch_freeze(module) == 0 && oarbank_launch_thaw(module) == 0,
+	      "freeze and thaw");
+	check(kill(oarbank_launch_pid(module), 0) == 0, "its process id");
+	check(oarbank_launch_stop(module) == 0, "stop");
+	o = outcome_of(module);
+	check(strcmp(o.reason, "signal") == 0 && o.signal == SIGTERM && o.stopped && !o.left_behind,
+	      "it is told to have been stopped");
+	oarbank_launch_free(module);
+}
+
+static void letting_go(void)
+{
+	char *const argv[] = { "/bin/sh", "-c", "sleep 100", NULL };
+	struct oarbank_launch_options options = options_of(argv);
+	struct oarbank_module *module = start(&options);
+	pid_t pid;
+
+	until(module, OARBANK_STATE_CONFINED);
+	pid = oarbank_launch_pid(module);
+	oarbank_launch_free(module);
+	check(kill(pid, 0) < 0 && errno == ESRCH, "what is let go of is ended");
+	oarbank_launch_free(NULL);
+}
+
+static void many(void)
+{
+	char *const argv[] = { "/bin/sh", "-c", "sleep 0.1; exit 3", NULL };
+	struct oarbank_launch_options options = options_of(argv);
+	struct oarbank_module *modules[8];
+	int right = 0;
+
+	for (int i = 0; i < 8; i++)
+		modules[i] = start(&options);
+	for (int i = 7; i >= 0; i--) {
+		right += outcome_of(modules[i]).code == 3;
+		oarbank_launch_free(modules[i]);
+	}
+	check(right == 8, "eight modules at a time");
+}
+
+static void wrong_options(void)
+{
+	char *const argv[] = { "relative", NULL };
+	struct oarbank_launch_options options = options_of(argv);
+	struct oarbank_module *module = NULL;
+	char why[8];
+
+	check(oarbank_launch_start(&options, &module, why, sizeof(why)) == -EINVAL && !module,
+	      "a program that is no absolute path");
+	options.size++;
+	check(oarbank_launch_start(&options, &module, NULL, 0) == -EINVAL,
+	      "options of another size");
+}
+
+static void *idle(void *arg)
+{
+	for (;;)
+		pause();
+	return arg;
+}
+
+int main(void)
+{
+	const char *build = getenv("BUILD");
+	char resolved[PATH_MAX];
+	pthread_t thread;
+	int fd = mkstemp(policy);
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	snprintf(launcher, sizeof(launcher), "%s/oarbank-sandbox",
+		 realpath(build ? build : "build", resolved) ? resolved : "build");
+	if (fd < 0 || write(fd, "{\"net\":\"none\"}", 14) != 14)
+		abort();
+	close(fd);
+	signal(SIGCHLD, SIG_IGN);
+	pthread_create(&thread, NULL, idle, NULL);
+	an_end();
+	descriptors();
+	acting();
+	letting_go();
+	many();
+	wrong_options();
+	unlink(policy);
+	return failures != 0;
+}
