@@ -11,7 +11,7 @@ B := build
 .SECONDARY:
 .PHONY: all report check check-live lint format fuzz bench install uninstall clean help
 
-all: $(B)/oarbank-probe $(B)/oarbank-sandbox $(B)/oarbank-plan $(B)/oarbank-run ## build the programs
+all: $(B)/oarbank-probe $(B)/oarbank-sandbox $(B)/oarbank-plan $(B)/oarbank-run $(B)/oarbank-egress ## build the programs
 
 # ---- what it is built with -------------------------------------------------------------------------
 
@@ -32,10 +32,12 @@ $(B)/deps-%.mk: .ci/deps
 
 # A folder is an archive; a file named after a program holds its main() and stays out of it, and so
 # do those that only run to compile the seccomp rules.
-PROGRAMS := report/oarbank-probe launch/oarbank-sandbox launch/oarbank-plan launch/oarbank-run launch/filter-gen
+PROGRAMS := report/oarbank-probe launch/oarbank-sandbox launch/oarbank-plan launch/oarbank-run launch/oarbank-egress launch/filter-gen
 COMPILER := launch/filter launch/filter_emit
+# The egress proxy's own: what libuv drives.
+EGRESS := launch/egress_loop launch/egress_connection launch/egress_serve
 LAYERS := report probe launch kabi
-sources = $(filter-out $(PROGRAMS:=.c) $(COMPILER:=.c),$(wildcard $(1)/*.c)) $(wildcard $(1)/*.cpp)
+sources = $(filter-out $(PROGRAMS:=.c) $(COMPILER:=.c) $(EGRESS:=.c),$(wildcard $(1)/*.c)) $(wildcard $(1)/*.cpp)
 objects = $(patsubst %,$(B)/$(2)/%.o,$(call sources,$(1)))
 
 WARN := -Wall -Wextra -Wshadow -Wformat=2 -Wvla -Wundef -Wswitch-enum

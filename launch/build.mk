@@ -17,6 +17,15 @@ $(B)/oarbank-sandbox $(B)/oarbank-plan $(B)/oarbank-run: $(B)/%: $(B)/static/lau
 	$(LAUNCH_CC) $(LAUNCH_LINK) -o $@ $^
 	@cp $@ $@.debug && strip $@
 
+# The egress proxy looks names up as the machine does, so it has the machine's C library.
+EGRESS_OBJECTS = $(EGRESS:%=$(B)/$(1)/%.c.o) $(B)/$(1)/launch/oarbank-egress.c.o $(B)/$(1)/launch.a $(B)/$(1)/kabi.a
+UV_LIBS := $(or $(call static_lib,libuv_a.a),-luv) -pthread -ldl
+
+$(B)/oarbank-egress: $(call EGRESS_OBJECTS,rel)
+	$(CC) $(LINK_rel) -o $@ $^ $(UV_LIBS) $(LDFLAGS)
+$(B)/dev/oarbank-egress: $(call EGRESS_OBJECTS,dev)
+	$(CC) $(LINK_dev) -o $@ $^ $(UV_LIBS) $(LDFLAGS)
+
 # The seccomp programs are checked in, so that building and cross building need no libseccomp. A test
 # compiles them again and compares.
 COMPILER_OBJECTS = $(COMPILER:%=$(B)/$(1)/%.c.o)
@@ -53,7 +62,9 @@ $(B)/$(LIB_SONAME): $(LIB_OBJECTS)
 all: $(LIBRARY)
 
 .PHONY: install-launch uninstall-launch
-install-launch: $(B)/oarbank-run $(LIBRARY)
+install-launch: $(B)/oarbank-run $(B)/oarbank-egress $(LIBRARY)
+	install -D -m 0755 $(B)/oarbank-egress $(DESTDIR)$(PREFIX)/bin/oarbank-egress
+	install -D -m 0644 docs/oarbank-egress.1 $(DESTDIR)$(PREFIX)/share/man/man1/oarbank-egress.1
 	install -D -m 0755 $(B)/oarbank-run $(DESTDIR)$(PREFIX)/bin/oarbank-run
 	install -D -m 0644 $(B)/liboarbank-launch.a $(DESTDIR)$(PREFIX)/lib/liboarbank-launch.a
 	install -D -m 0755 $(B)/$(LIB_SONAME) $(DESTDIR)$(PREFIX)/lib/$(LIB_SONAME)
@@ -65,4 +76,4 @@ install-launch: $(B)/oarbank-run $(LIBRARY)
 	install -D -m 0644 docs/oarbank-agent.service.example $(DESTDIR)$(PREFIX)/share/oarbank-probe/oarbank-agent.service.example
 
 uninstall-launch:
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/oarbank-run lib/liboarbank-launch.a lib/$(LIB_SONAME) lib/liboarbank-launch.so include/oarbank-launch.h lib/pkgconfig/oarbank-launch.pc share/man/man1/oarbank-run.1)
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/oarbank-run bin/oarbank-egress share/man/man1/oarbank-egress.1 lib/liboarbank-launch.a lib/$(LIB_SONAME) lib/liboarbank-launch.so include/oarbank-launch.h lib/pkgconfig/oarbank-launch.pc share/man/man1/oarbank-run.1)

@@ -143,7 +143,8 @@ static bool read_authority(struct slice s, struct egress_request *r)
 	struct slice host;
 	struct text shown = TEXT_BUF(r->host);
 
-	if (s.len > 0 && s.at[0] == '[' && !after)
+	/* A name and password before the host would end up in the log. */
+	if (memchr(s.at, '@', s.len) || (s.len > 0 && s.at[0] == '[' && !after))
 		return false;
 	after = after ? after + 1 : s.at;
 	colon = memchr(after, ':', (size_t)(end - after));

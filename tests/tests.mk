@@ -33,7 +33,7 @@ $(B)/attack/%.c.o: %.c
 $(ATTACKER): $(ATTACKER_OBJECTS)
 	$(CC) $(if $(call static_lib,libc.a),-static) -o $@ $^ -pthread $(LDFLAGS)
 
-check: all $(B)/dev/oarbank-probe $(UNIT) $(REPLAY) $(LIVE) $(ATTACKER) ## run every test
+check: all $(B)/dev/oarbank-probe $(B)/dev/oarbank-egress $(UNIT) $(REPLAY) $(LIVE) $(ATTACKER) ## run every test
 	@tests/run --build $(B) $(UNIT) $(REPLAY) $(LIVE) $(SCRIPTS)
 
 check-live: all $(B)/dev/oarbank-probe $(LIVE) ## run the tests that ask this kernel

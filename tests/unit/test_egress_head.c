@@ -107,6 +107,7 @@ static void requests_are_read(void **state)
 		{ "CONNECT a.example:+1 HTTP/1.1", REQUEST_MALFORMED, 0, NULL, 0 },
 		{ "CONNECT a.example:80/x HTTP/1.1", REQUEST_MALFORMED, 0, NULL, 0 },
 		{ "CONNECT u@a.example:80 HTTP/1.1", REQUEST_MALFORMED, 0, NULL, 0 },
+		{ "CONNECT u:p@a.example:80 HTTP/1.1", REQUEST_MALFORMED, 0, NULL, 0 },
 		{ "CONNECT :443 HTTP/1.1", REQUEST_MALFORMED, 0, NULL, 0 },
 		{ "CONNECT [::1]x:443 HTTP/1.1", REQUEST_MALFORMED, 0, NULL, 0 },
 		{ "CONNECT [::1 HTTP/1.1", REQUEST_MALFORMED, 0, NULL, 0 },
