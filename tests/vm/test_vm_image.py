@@ -5,9 +5,9 @@ import os
 import shutil
 import tempfile
 
-from tap import main, raises, same
+from tap import TOP, main, raises, same
 
-from harness import cpio, image, limit
+from harness import cpio, cross, fetch, image, limit
 
 
 def entries(data):
@@ -108,6 +108,23 @@ def test_modules_in_the_order_of_their_needs():
         same([name for name, _ in order], ["base", "mid", "top_one"])
         assert all(data.startswith(b"\x7fELF") for _, data in order)
         raises(image.ImageError, "no module other", image.module_order, ["other"], files)
+
+
+def test_modules_the_way_out_needs():
+    with tempfile.NamedTemporaryFile("w") as f:
+        f.write("CONFIG_VIRTIO_PCI=m\nCONFIG_VIRTIO_CONSOLE=y\n# CONFIG_X is not set\n")
+        f.flush()
+        kernel = fetch.Kernel("k", "amd64", "b", "i", None, None, f.name)
+        same(kernel.as_modules(["VIRTIO_PCI", "VIRTIO_CONSOLE", "X"]), ["virtio_pci"])
+        kernel.config = None
+        same(kernel.as_modules(["VIRTIO_PCI"]), [])
+
+
+def test_what_a_sysroot_has_follows_the_project():
+    with open(os.path.join(TOP, ".ci", "deps"), encoding="utf-8") as f:
+        names = cross.libraries_to_build_with(f.read())
+    assert "libbpf-dev" in names and all(name.endswith("-dev") for name in names), names
+    raises(cross.CrossError, "build=", cross.libraries_to_build_with, "nothing")
 
 
 def test_headers_of_a_release():

@@ -357,7 +357,9 @@ def report_fetch(matrix):
 
 
 def shell(matrix):
+    """A prompt on the row's kernel, with what the row mounts and loads; init is ours even where it is not."""
     (row,) = matrix.rows
+    row.machine.pop("pid1", None)
     try:
         kernel, initrd, _ = matrix.machine(row, extra="shell\n")
     except FAULTS as problem:
@@ -365,4 +367,6 @@ def shell(matrix):
         return 2
     matrix.progress.close()
     print(f"{row.name}: {kernel.release}; exit or poweroff ends it, C-a x kills it", file=sys.stderr)
-    return subprocess.run(matrix.command(row, kernel, initrd, None)).returncode
+    code = subprocess.run(matrix.command(row, kernel, initrd, None)).returncode
+    os.unlink(initrd)
+    return code

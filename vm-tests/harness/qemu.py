@@ -186,7 +186,8 @@ def command_line(qemu, arch, accel, kernel, initrd, append, files, memory=512, c
     command += ["-kernel", kernel, "-initrd", initrd, "-append", append]
     if files is None:
         command += ["-serial", "mon:stdio"]
-        channel = "null,id=channel"
+        # The null device counts as nobody listening, and a write would wait for somebody.
+        channel = "file,id=channel,path=/dev/null"
     else:
         command += ["-chardev", f"file,id=console,path={files[0]}", "-serial", "chardev:console"]
         channel = f"file,id=channel,path={files[1]}"
