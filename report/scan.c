@@ -445,26 +445,41 @@ static size_t put_utf8(unsigned long c, char out[4])
 	return 4;
 }
 
+/* The longest start of at[0..len) that fits into `room` bytes and cuts no character. */
+static size_t fitting(const char *at, size_t len, size_t room)
+{
+	if (len <= room)
+		return len;
+	while (room > 0 && ((unsigned char)at[room] & 0xc0) == 0x80)
+		room--;
+	return room;
+}
+
 void span_copy(const struct span *span, char *buf, size_t size)
 {
 	const char *end = span->at + span->len;
+	const char *at = span->at;
 	size_t used = 0;
+	bool fits = true;
 
-	for (const char *at = span->at; at < end;) {
+	while (at < end && fits) {
+		const char *escape = memchr(at, '\\', (size_t)(end - at));
+		size_t len = (size_t)((escape ? escape : end) - at);
+		size_t n = fitting(at, len, size - 1 - used);
 		char bytes[4];
 		size_t taken;
-		size_t n;
 
-		if (*at == '\\') {
-			n = put_utf8(escape_value(at, &taken), bytes);
-		} else {
-			n = taken = utf8_sequence(at, (size_t)(end - at));
-			memcpy(bytes, at, n);
-		}
-		if (used + n >= size)
-			break;
-		memcpy(buf + used, bytes, n);
+		memcpy(buf + used, at, n);
 		used += n;
+		at += len;
+		fits = n == len;
+		if (!escape || !fits)
+			continue;
+		n = put_utf8(escape_value(at, &taken), bytes);
+		fits = used + n < size;
+		if (fits)
+			memcpy(buf + used, bytes, n);
+		used += fits ? n : 0;
 		at += taken;
 	}
 	buf[used] = '\0';
