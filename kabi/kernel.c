@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
 #include <sys/syscall.h>
@@ -249,6 +250,31 @@ static int live_seccomp(const struct kernel *k, unsigned operation, unsigned fla
 	return result(syscall(SYS_seccomp, operation, flags, arg));
 }
 
+static int live_send_descriptor(const struct kernel *k, int socket, int fd)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control = { .room = { 0 } };
+	struct iovec byte = { .iov_base = (char[]){ 'L' }, .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &byte,
+		.msg_iovlen = 1,
+		.msg_control = control.room,
+		.msg_controllen = sizeof(control.room),
+	};
+	struct cmsghdr *c = CMSG_FIRSTHDR(&message);
+	ssize_t n;
+
+	(void)k;
+	c->cmsg_level = SOL_SOCKET;
+	c->cmsg_type = SCM_RIGHTS;
+	c->cmsg_len = CMSG_LEN(sizeof(int));
+	memcpy(CMSG_DATA(c), &fd, sizeof(int));
+	n = sendmsg(socket, &message, MSG_NOSIGNAL);
+	return n == 1 ? 0 : n < 0 ? -errno : -EIO;
+}
+
 /* ---- this process ---- */
 
 static int live_prctl(const struct kernel *k, int option, unsigned long a, unsigned long b,
@@ -395,6 +421,7 @@ static int live_execve(const struct kernel *k, const char *path, char *const arg
 	.ll_add_port = live_ll_add_port, \
 	.ll_restrict = live_ll_restrict, \
 	.seccomp = live_seccomp, \
+	.send_descriptor = live_send_descriptor, \
 	.prctl = live_prctl, \
 	.capget = live_capget, \
 	.capset = live_capset, \

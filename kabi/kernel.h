@@ -118,6 +118,8 @@ struct kernel {
 			   const struct ll_net_port_attr *rule);
 	int (*ll_restrict)(const struct kernel *k, int ruleset, uint32_t flags);
 	int (*seccomp)(const struct kernel *k, unsigned operation, unsigned flags, const void *arg);
+	/* One byte on a unix socket, and with it a descriptor (SCM_RIGHTS). Returns 0. */
+	int (*send_descriptor)(const struct kernel *k, int socket, int fd);
 
 	/* This process. */
 	int (*prctl)(const struct kernel *k, int option, unsigned long a, unsigned long b,

@@ -7,6 +7,7 @@
 #include "kabi/text.h"
 
 #define SIGNAL_VARIABLE "OARBANK_CONFINED"
+#define SUPERVISOR_VARIABLE "OARBANK_SUPERVISOR"
 #define FIRST_FD 3
 
 /* Variables that name a descriptor the module is meant to have. */
@@ -107,13 +108,14 @@ static int keep(struct keep_list *list, int fd, const char *variable, struct fau
 	return 0;
 }
 
-static int read_environment(char *const envp[], int signal_fd, struct keep_list *list,
-			    struct fault *why)
+static int read_environment(char *const envp[], int signal_fd, int supervisor,
+			    struct keep_list *list, struct fault *why)
 {
+	int r;
+
 	for (; *envp; envp++) {
 		const char *text = descriptor_text(*envp);
 		int64_t fd;
-		int r;
 
 		if (!text)
 			continue;
@@ -121,11 +123,16 @@ static int read_environment(char *const envp[], int signal_fd, struct keep_list 
 			return refuse(*envp, "names no descriptor above 2", why);
 		if (fd == signal_fd)
 			return refuse(*envp, "names the descriptor of " SIGNAL_VARIABLE, why);
+		if (fd == supervisor)
+			return refuse(*envp, "names the descriptor of " SUPERVISOR_VARIABLE, why);
 		r = keep(list, (int)fd, *envp, why);
 		if (r < 0)
 			return r;
 	}
-	return signal_fd < 0 ? 0 : keep(list, signal_fd, SIGNAL_VARIABLE, why);
+	r = signal_fd < 0 ? 0 : keep(list, signal_fd, SIGNAL_VARIABLE, why);
+	if (r == 0 && supervisor >= 0)
+		r = keep(list, supervisor, SUPERVISOR_VARIABLE, why);
+	return r;
 }
 
 /* ---- what may stay ---- */
@@ -221,12 +228,13 @@ static int close_others(const struct kernel *k, const struct keep_list *list, st
 	return close_between(k, next, INT_MAX, why);
 }
 
-int descriptors_close(const struct kernel *k, char *const envp[], int signal_fd, struct fault *why)
+int descriptors_close(const struct kernel *k, char *const envp[], int signal_fd, int supervisor,
+		      struct fault *why)
 {
 	struct keep_list list = { .count = 0 };
 	int r;
 
-	r = read_environment(envp, signal_fd, &list, why);
+	r = read_environment(envp, signal_fd, supervisor, &list, why);
 	for (int fd = 0; r == 0 && fd < FIRST_FD; fd++)
 		r = check_standard(k, fd, why);
 	for (size_t i = 0; r == 0 && i < list.count; i++)

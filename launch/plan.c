@@ -106,9 +106,10 @@ static enum rule_source root_source(enum root_kind kind)
 	return RULE_RD;
 }
 
-static int add_rules(struct plan *plan, const struct policy *policy, const struct gpu_nodes *gpu,
+static int add_rules(struct plan *plan, const struct policy *policy, const struct plan_input *input,
 		     struct fault *why)
 {
+	const struct gpu_nodes *gpu = input->gpu;
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < sizeof(base) / sizeof(base[0]); i++)
@@ -128,7 +129,8 @@ static int add_rules(struct plan *plan, const struct policy *policy, const struc
 				 : add_rule(plan, RULE_GPU, node->path,
 					    RIGHTS_DEVICE | LL_FS_IOCTL_DEV, why);
 	}
-	if (r == 0 && policy->broker_socket && plan->handled_fs & LL_FS_RESOLVE_UNIX)
+	if (r == 0 && policy->broker_socket && !input->ask_connect &&
+	    plan->handled_fs & LL_FS_RESOLVE_UNIX)
 		r = add_rule(plan, RULE_BROKER, policy->broker_socket, LL_FS_RESOLVE_UNIX, why);
 	return r;
 }
@@ -270,9 +272,9 @@ static unsigned find_shortfalls(const struct policy *policy, const struct plan_i
 			 1U << SHORT_IOCTL | 1U << SHORT_AUDIT;
 	unsigned missing = 0;
 
-	if (policy->net == NET_EGRESS_ALLOWLIST)
+	if (policy->net == NET_EGRESS_ALLOWLIST && !input->ask_connect)
 		asked |= 1U << SHORT_PORT;
-	if (policy->broker_socket)
+	if (policy->broker_socket && !input->ask_connect)
 		asked |= 1U << SHORT_BROKER;
 	for (unsigned i = 0; i < SHORTFALL_COUNT; i++)
 		if (asked & 1U << i && input->abi < (int)shortfall_kinds[i].since_abi)
@@ -296,7 +298,7 @@ int plan_make(const struct policy *policy, const struct plan_input *input, struc
 	ret->file_rights = ll_mask(LL_KIND_FS, abi, true);
 	ret->restrict_flags = (uint32_t)ll_mask(LL_KIND_RESTRICT, abi, false) &
 			      LL_RESTRICT_LOG_NEW_EXEC_ON;
-	ret->port = net ? policy->proxy_port : 0;
+	ret->port = net && !input->ask_connect ? policy->proxy_port : 0;
 	ret->exec_rw = policy->exec_rw;
 	ret->filter = (struct filter_choice){
 		.net = net ? FILTER_NET_STREAM : FILTER_NET_NONE,
@@ -305,7 +307,7 @@ int plan_make(const struct policy *policy, const struct plan_input *input, struc
 	};
 	ret->shortfalls = find_shortfalls(policy, input);
 	ret->rule_count = 0;
-	r = add_rules(ret, policy, input->gpu, why);
+	r = add_rules(ret, policy, input, why);
 	return r < 0 ? r : plan_overlap(ret, NULL, why);
 }
 

@@ -102,6 +102,7 @@ struct plan {
 struct plan_input {
 	int abi;		     /* answer to the version question: an ABI, or -errno */
 	const struct gpu_nodes *gpu; /* looked for if the policy grants a GPU; else may be NULL */
+	bool ask_connect; /* the parent makes every connection: the ruleset allows none */
 };
 
 /* Make the plan for `policy`. Pure. The strings stay the policy's and the nodes'. Returns 0 even

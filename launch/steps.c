@@ -21,6 +21,12 @@ static int step_signal(const struct kernel *k, struct launch *l, struct fault *w
 	return 0;
 }
 
+static int step_supervisor(const struct kernel *k, struct launch *l, struct fault *why)
+{
+	(void)k;
+	return ask_take(l->envp, &l->ask, why);
+}
+
 static int step_policy(const struct kernel *k, struct launch *l, struct fault *why)
 {
 	int r = policy_read(k, l->policy_path, l->text, sizeof(l->text), &l->policy, why);
@@ -32,12 +38,16 @@ static int step_policy(const struct kernel *k, struct launch *l, struct fault *w
 
 static int step_descriptors(const struct kernel *k, struct launch *l, struct fault *why)
 {
-	return descriptors_close(k, l->envp, l->signal_fd, why);
+	return descriptors_close(k, l->envp, l->signal_fd, l->ask.socket, why);
 }
 
 static int make_plan(const struct kernel *k, struct launch *l, int abi, struct fault *why)
 {
-	const struct plan_input input = { .abi = abi, .gpu = &l->gpu };
+	const struct plan_input input = {
+		.abi = abi,
+		.gpu = &l->gpu,
+		.ask_connect = l->ask.what & ASK_CONNECT,
+	};
 	int r = 0;
 
 	if (l->policy.gpu)
@@ -90,6 +100,11 @@ static int step_seccomp(const struct kernel *k, struct launch *l, struct fault *
 	return r < 0 ? fault_errno(why, "load the filter", NULL, -r) : 0;
 }
 
+static int step_ask(const struct kernel *k, struct launch *l, struct fault *why)
+{
+	return l->ask.socket < 0 ? 0 : ask_parent(k, &l->ask, why);
+}
+
 static int step_confined(const struct kernel *k, struct launch *l, struct fault *why)
 {
 	ssize_t n;
@@ -124,6 +139,7 @@ static const struct {
 } steps[] = {
 	[STEP_PIPE] = { "pipe", step_pipe },
 	[STEP_SIGNAL] = { "signal", step_signal },
+	[STEP_SUPERVISOR] = { "supervisor", step_supervisor },
 	[STEP_POLICY] = { "policy", step_policy },
 	[STEP_DESCRIPTORS] = { "descriptors", step_descriptors },
 	[STEP_PLAN] = { "plan", step_plan },
@@ -133,6 +149,7 @@ static const struct {
 	[STEP_NO_NEW_PRIVS] = { "no_new_privs", step_no_new_privs },
 	[STEP_LANDLOCK] = { "landlock", step_landlock },
 	[STEP_SECCOMP] = { "seccomp", step_seccomp },
+	[STEP_ASK] = { "ask", step_ask },
 	[STEP_CONFINED] = { "confined", step_confined },
 	[STEP_EXEC] = { "exec", step_exec },
 };

@@ -10,12 +10,14 @@
 
 #include "kabi/fault.h"
 #include "kabi/kernel.h"
+#include "launch/ask.h"
 #include "launch/plan.h"
 #include "launch/policy.h"
 
 enum launch_step {
 	STEP_PIPE,	   /* SIGPIPE ignored while this process is ours */
 	STEP_SIGNAL,	   /* OARBANK_CONFINED taken and forgotten */
+	STEP_SUPERVISOR,   /* OARBANK_SUPERVISOR too */
 	STEP_POLICY,	   /* the policy read */
 	STEP_DESCRIPTORS,  /* strays closed */
 	STEP_PLAN,	   /* the kernel asked, the plan made and checked */
@@ -25,10 +27,11 @@ enum launch_step {
 	STEP_NO_NEW_PRIVS,
 	STEP_LANDLOCK,
 	STEP_SECCOMP,
+	STEP_ASK,      /* the filter that asks the parent, if it is to be asked */
 	STEP_CONFINED, /* the byte that tells the parent so */
 	STEP_EXEC,
 };
-#define STEP_COUNT 13
+#define STEP_COUNT 15
 
 /* Large: make it static. All zero but for what the caller gives. */
 struct launch {
@@ -38,6 +41,7 @@ struct launch {
 
 	/* Filled by the steps. */
 	int signal_fd; /* -1: nobody waits for the byte */
+	struct ask ask;
 	struct policy policy;
 	struct gpu_nodes gpu;
 	struct plan plan;

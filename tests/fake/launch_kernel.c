@@ -124,12 +124,37 @@ static int fake_seccomp(const struct kernel *k, unsigned operation, unsigned fla
 	struct fake_process *p = fake_self(k);
 	int r = fake_called_with(k, "seccomp", operation);
 
-	(void)flags;
 	if (r < 0)
 		return r;
 	if (!p->no_new_privs)
 		return -EACCES;
+	if (flags & SC_FLAG_NEW_LISTENER) {
+		static const struct fake_file listener = { .type = NODE_OTHER };
+		static struct sc_insn insns[64];
+		const struct sc_program *program = arg;
+
+		if (p->old_seccomp && flags & SC_FLAG_WAIT_KILLABLE_RECV)
+			return -EINVAL;
+		memcpy(insns, program->insns, program->len * sizeof(*insns));
+		p->asking = (struct sc_program){ program->len, insns };
+		p->killable = flags & SC_FLAG_WAIT_KILLABLE_RECV;
+		p->listener = fake_open_at(p, "listener", &listener);
+		return p->listener;
+	}
 	p->filter = arg;
+	return 0;
+}
+
+static int fake_send_descriptor(const struct kernel *k, int socket, int fd)
+{
+	struct fake_process *p = fake_self(k);
+	int r = fake_called_with(k, "send_descriptor", socket);
+
+	if (r < 0)
+		return r;
+	if (!fake_fd_of(p, socket) || fd != p->listener)
+		return -EBADF;
+	p->given_to = socket;
 	return 0;
 }
 
@@ -281,6 +306,7 @@ void fake_process(struct fake_process *p, const struct fake_file *files, int abi
 		.ll_add_port = fake_ll_add_port,
 		.ll_restrict = fake_ll_restrict,
 		.seccomp = fake_seccomp,
+		.send_descriptor = fake_send_descriptor,
 		.prctl = fake_prctl,
 		.capget = fake_capget,
 		.capset = fake_capset,

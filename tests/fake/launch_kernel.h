@@ -45,6 +45,7 @@ struct fake_process {
 	const struct fake_file *files;
 	int abi; /* or -errno */
 	bool hard_core_limit_is_0;
+	bool old_seccomp;	 /* before Linux 5.19 */
 	const char *oom_score;	 /* NULL: no /proc */
 	const char *proc_status; /* the same */
 	uint64_t effective;	 /* capabilities; the permitted set is the same */
@@ -64,6 +65,10 @@ struct fake_process {
 	bool restricted;
 	bool no_new_privs;
 	const struct sc_program *filter;
+	struct sc_program asking; /* the filter with a listener; insns is NULL without one */
+	bool killable;		  /* with WAIT_KILLABLE_RECV, which `old_seccomp` lacks */
+	int listener;		  /* its descriptor */
+	int given_to;		  /* the socket that was sent it, or 0 */
 	unsigned securebits;
 	bool ambient_cleared;
 	uint64_t ignored; /* signals, bit number - 1 */

@@ -182,7 +182,7 @@ static void strays_are_closed_and_named_ones_kept(void **state)
 		if (row->fd)
 			fake_inherit(&p, row->fd, row->type);
 		r = descriptors_close(&p.kernel, (char *const *)row->env,
-				      row->signal_fd ? row->signal_fd : -1, &why);
+				      row->signal_fd ? row->signal_fd : -1, -1, &why);
 		kept_text(kept, sizeof(kept));
 		if (row->refusal ? r >= 0 || !strstr(why.text, row->refusal)
 				 : r != 0 || strcmp(kept, row->kept) != 0)
@@ -218,7 +218,7 @@ static void standard_descriptors_are_no_devices(void **state)
 
 			fake_process(&p, NULL, 7);
 			p.fds[fd] = rows[i].fd;
-			r = descriptors_close(&p.kernel, none, -1, &why);
+			r = descriptors_close(&p.kernel, none, -1, -1, &why);
 			if (r != (rows[i].refusal ? -EINVAL : 0) ||
 			    (rows[i].refusal && !strstr(why.text, rows[i].refusal)))
 				fail_msg("fd %d row %zu: %d '%s'", fd, i, r, why.text);
@@ -242,11 +242,11 @@ static void too_many_kept_descriptors_are_refused(void **state)
 		fake_inherit(&p, 1000 - 2 * i, NODE_SOCKET);
 		envp[i] = entries[i];
 	}
-	assert_int_equal(descriptors_close(&p.kernel, envp, -1, &why), 0);
+	assert_int_equal(descriptors_close(&p.kernel, envp, -1, -1, &why), 0);
 	assert_int_equal(fake_open_count(&p), DESCRIPTORS_KEPT_MAX);
-	assert_int_equal(descriptors_close(&p.kernel, envp, 1000, &why), -EINVAL);
+	assert_int_equal(descriptors_close(&p.kernel, envp, 1000, -1, &why), -EINVAL);
 	fake_inherit(&p, 1500, NODE_FIFO);
-	assert_int_equal(descriptors_close(&p.kernel, envp, 1500, &why), -EINVAL);
+	assert_int_equal(descriptors_close(&p.kernel, envp, 1500, -1, &why), -EINVAL);
 	assert_string_equal(why.text, "OARBANK_CONFINED: too many descriptors");
 }
 
