@@ -62,16 +62,16 @@ int container_terminate(const struct kernel *k, const struct container *c, struc
 
 int container_kill(const struct kernel *k, const struct container *c, struct fault *why)
 {
-	int r = 0;
+	int r = c->kind == CONTAINER_LEAF ? leaf_kill(k, &c->leaf, why) : -ESRCH;
 
+	/* Nothing leaves a leaf. */
+	if (r == 0)
+		return 0;
 	if (c->leader > 0)
 		k->kill(k, -c->leader, SIGKILL);
-	if (c->kind == CONTAINER_LEAF)
-		r = leaf_kill(k, &c->leaf, why);
-	/* Nothing leaves a leaf, but what this costs where there is nothing is one file. */
-	if (signal_tree(k, c->keeper, SIGKILL) < 0 && c->kind == CONTAINER_GROUP)
+	if (signal_tree(k, c->keeper, SIGKILL) < 0 && c->kind != CONTAINER_LEAF)
 		return fault_errno(why, "find the processes of the container", NULL, EIO);
-	return r;
+	return c->kind == CONTAINER_LEAF ? r : 0;
 }
 
 int container_count(const struct kernel *k, const struct container *c)

@@ -29,7 +29,8 @@ int container_freeze(const struct kernel *k, const struct container *c, bool fre
 int container_terminate(const struct kernel *k, const struct container *c, struct fault *why);
 
 /* SIGKILL to all of it. Does not wait. A group's processes may fork meanwhile: call it until there
- * is nothing left.
+ * is nothing left. With a leader, which must not be reaped yet, its process group is ended at one
+ * blow; without (0), only what is found below the keeper.
  */
 int container_kill(const struct kernel *k, const struct container *c, struct fault *why);
 

@@ -260,6 +260,12 @@ int leaf_freeze(const struct kernel *k, const struct leaf *leaf, bool freeze, st
 	return r < 0 ? r : fault_errno(why, "freeze", leaf->dir, ETIMEDOUT);
 }
 
+/* The answers of a cgroup that has been removed, by its path or by a file that was open. */
+static bool is_gone(int r)
+{
+	return r == -ENOENT || r == -ENODEV;
+}
+
 /* Frozen processes fork no more, and die of SIGKILL all the same. What was in the middle of a fork
  * while it was being frozen is found in a later round.
  */
@@ -274,6 +280,8 @@ static int kill_one_by_one(const struct kernel *k, const struct leaf *leaf, stru
 			pause_ms(k, PAUSE_MS);
 	}
 	write_file(k, leaf, "cgroup.freeze", "0", NULL);
+	if (is_gone(r))
+		return 0;
 	if (r < 0)
 		return fault_errno(why, "end what is in", leaf->dir, -r);
 	return r > 0 ? fault_errno(why, "end what is in", leaf->dir, ETIMEDOUT) : 0;
@@ -283,7 +291,9 @@ int leaf_kill(const struct kernel *k, const struct leaf *leaf, struct fault *why
 {
 	int r = write_file(k, leaf, "cgroup.kill", "1", why);
 
-	return r == -ENOENT ? kill_one_by_one(k, leaf, why) : r;
+	if (r == -ENOENT)
+		return kill_one_by_one(k, leaf, why);
+	return is_gone(r) ? 0 : r;
 }
 
 /* ---- what it used ---- */

@@ -279,9 +279,15 @@ static int act_thaw(const struct container *c, struct fault *why)
 	return container_freeze(k, c, false, why);
 }
 
+/* The leader may be reaped at any time, and its number another's. When it is killed, as all that is
+ * found, its keeper ends the rest.
+ */
 static int act_kill(const struct container *c, struct fault *why)
 {
-	return container_kill(k, c, why);
+	struct container found = *c;
+
+	found.leader = 0;
+	return container_kill(k, &found, why);
 }
 
 static int act_status(const struct container *c, struct fault *why)

@@ -63,19 +63,32 @@ static int write_file(const char *name, const char *text)
 	return fclose(f);
 }
 
-/* A container as near to a module's as crun makes one without a root filesystem of its own. */
+/* For crun: the machine's programs, bound into an empty root. */
+#define BIND(place)                                                            \
+	"{\"destination\":\"" place "\",\"type\":\"bind\",\"source\":\"" place \
+	"\",\"options\":[\"rbind\",\"ro\"]},"
+
 static int make_files(void)
 {
+	char root[64];
+
 	if (!mkdtemp(dir))
 		return -1;
 	snprintf(policy, sizeof(policy), "%s/policy.json", dir);
+	snprintf(root, sizeof(root), "%s/rootfs", dir);
+	if (mkdir(root, 0755) < 0)
+		return -1;
 	if (write_file("policy.json", "{\"ro\":[\"/usr/lib\",\"/usr/bin\"],\"net\":\"none\"}") < 0)
 		return -1;
-	return write_file("config.json",
-			  "{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"/\",\"readonly\":false},"
-			  "\"process\":{\"args\":[\"" TRUE
-			  "\"],\"cwd\":\"/\",\"user\":{\"uid\":0,\"gid\":0}},"
-			  "\"linux\":{\"namespaces\":[{\"type\":\"mount\"},{\"type\":\"pid\"}]}}");
+	return write_file(
+		"config.json",
+		"{\"ociVersion\":\"1.0.0\",\"root\":{\"path\":\"rootfs\"},"
+		"\"process\":{\"args\":[\"" TRUE
+		"\"],\"cwd\":\"/\",\"user\":{\"uid\":0,\"gid\":0}},\"mounts\":[" BIND("/usr") BIND(
+			"/bin") BIND("/lib")
+			BIND("/lib64") "{"
+				       "\"destination\":\"/proc\",\"type\":\"proc\",\"source\":\"proc\"}],"
+				       "\"linux\":{\"namespaces\":[{\"type\":\"mount\"},{\"type\":\"pid\"}]}}");
 }
 
 static void remove_files(void)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -178,6 +179,8 @@ static ssize_t world_write(const struct kernel *k, int fd, const void *buf, size
 		world_file(w, events,
 			   *(const char *)buf == '1' ? "populated 1\nfrozen 1\n"
 						     : "populated 1\nfrozen 0\n");
+	} else if (f && f->file && text_ends(f->file->path, "/cgroup.kill")) {
+		world_end_leader(w, SIGKILL);
 	} else if (!f || !f->file) {
 		strncat(w->said, buf, size);
 	}

@@ -11,6 +11,9 @@ int world_note_number(const struct kernel *k, const char *name, int64_t number);
 /* The lowest free descriptor, of a file or of none. */
 int world_new_fd(struct world *w, struct world_file *f);
 
+/* A signal has ended the leader, if it lived. */
+void world_end_leader(struct world *w, int number);
+
 /* Put these calls into the table. */
 void world_files_start(struct kernel *k);
 

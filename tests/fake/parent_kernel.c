@@ -85,7 +85,16 @@ static int world_clone(const struct kernel *k, int cgroup)
 	return WORLD_LEADER;
 }
 
-/* They end at once when they are killed. */
+/* At once. */
+void world_end_leader(struct world *w, int number)
+{
+	if (!w->leader_alive)
+		return;
+	w->leader_alive = false;
+	w->leader_zombie = true;
+	w->leader_code = -number;
+}
+
 static int world_kill(const struct kernel *k, pid_t pid, int number)
 {
 	struct world *w = of(k);
@@ -96,11 +105,8 @@ static int world_kill(const struct kernel *k, pid_t pid, int number)
 	r = world_note(k, "kill", detail);
 	if (r < 0)
 		return r;
-	if (number == SIGKILL && pid == -WORLD_LEADER && w->leader_alive && !w->immortal) {
-		w->leader_alive = false;
-		w->leader_zombie = true;
-		w->leader_code = -SIGKILL;
-	}
+	if (number == SIGKILL && pid == -WORLD_LEADER)
+		world_end_leader(w, number);
 	return 0;
 }
 

@@ -75,7 +75,6 @@ struct world {
 	int orphans;	 /* others that live below us */
 	int orphan_zombies;
 	int orphan_code;
-	bool immortal;		/* they do not end when they are killed */
 	int cgroup_clone_error; /* of clone() into a cgroup; positive */
 	bool executed;
 	char said[1024];	      /* written to the confined pipe */
