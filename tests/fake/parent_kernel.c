@@ -57,6 +57,42 @@ static int world_pipe(const struct kernel *k, int ret[2])
 	return 0;
 }
 
+static int world_channel(const struct kernel *k, int ret[2])
+{
+	struct world *w = of(k);
+	int r = world_note(k, "channel", "");
+
+	if (r < 0)
+		return r;
+	ret[0] = w->channel = world_new_fd(w, NULL);
+	ret[1] = world_new_fd(w, NULL);
+	return 0;
+}
+
+static int world_signal_mask(const struct kernel *k, uint64_t signals, uint64_t *ret)
+{
+	struct world *w = of(k);
+	int r = world_note(k, "signal_mask", signals == UINT64_MAX ? "all" : "some");
+
+	if (r < 0)
+		return r;
+	*ret = w->mask;
+	w->mask = signals;
+	return 0;
+}
+
+static ssize_t world_readlink(const struct kernel *k, const char *path, char *buf, size_t size)
+{
+	const struct world_file *f = world_find(of(k), path);
+	int r = world_note(k, "readlink", path);
+
+	if (r < 0)
+		return r;
+	if (!f)
+		return -ENOENT;
+	return text_copy(buf, size, f->text) ? (ssize_t)strlen(buf) : -ENAMETOOLONG;
+}
+
 static ssize_t world_send(const struct kernel *k, int fd, const void *buf, size_t size)
 {
 	struct world *w = of(k);
@@ -185,6 +221,10 @@ static int world_poll(const struct kernel *k, struct pollfd *fds, unsigned count
 		return r;
 	for (unsigned i = 0; i < count; i++)
 		fds[i].revents = 0;
+	if (count != 3 && w->news) {
+		fds[0].revents = POLLIN;
+		return 1;
+	}
 	if (count != 3) {
 		/* A pause, or the last look at what was said. */
 		w->now += (int64_t)timeout_ms * 1000;
@@ -329,6 +369,9 @@ void world_start(struct world *w)
 		.signal_unblock_all = world_signal_unblock_all,
 		.execve = world_execve,
 		.pipe = world_pipe,
+		.channel = world_channel,
+		.signal_mask = world_signal_mask,
+		.readlink = world_readlink,
 		.send = world_send,
 		.clone = world_clone,
 		.pidfd_open = world_pidfd_open,

@@ -68,6 +68,8 @@ struct world {
 	int confined; /* fds of those roles; -1 */
 	int channel;
 	int children;
+	bool news;	     /* what a parent polls is readable */
+	uint64_t mask;	     /* of signals */
 	const char *pending; /* in the pipe or channel that is read next */
 	bool leader_alive;
 	bool leader_zombie;
