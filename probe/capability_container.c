@@ -3,6 +3,7 @@
 #include <stddef.h>
 
 #include "kabi/text.h"
+#include "probe/trial.h"
 
 static void set(char buf[FACTS_LINE_MAX], const char *a, const char *b, const char *c)
 {
@@ -47,17 +48,19 @@ static const char leaf_remedy[] =
 	"what the reason names: Delegate=yes in the agent's unit, the unified hierarchy at boot, "
 	"or a writable cgroup mount";
 
-static void derive_container(const struct facts *facts, struct capability *c,
+/* A fact that is not known may have been seen: in a cgroup without others to look into, for one. */
+static void derive_container(const struct facts *facts, struct capability *c, const char *trial,
 			     const struct fact *file, const char *name, const char *instead)
 {
 	const char *reason = no_leaf(facts);
+	bool seen = file->answer == ANSWER_UNKNOWN && trial_verdict_on(facts, trial) == TRIAL_HELD;
 
 	if (c->status != STATUS_ENFORCED)
 		return;
 	add_evidence(c, &facts->cgroup.dir_writable);
 	add_evidence(c, &facts->cgroup.procs_writable);
 	add_evidence(c, file);
-	if (!reason && is_yes(file)) {
+	if (!reason && (is_yes(file) || seen)) {
 		set(c->why, "a leaf can be made here, with ", name, "");
 		return;
 	}
@@ -136,10 +139,11 @@ void container_derive(const struct facts *facts, struct capabilities *all)
 	const struct cgroup_facts *c = &facts->cgroup;
 
 	derive_broker(facts, &all->of[CAPABILITY_IPC_BROKER]);
-	derive_container(facts, &all->of[CAPABILITY_PROCESS_CONTAINER], &c->kill, "cgroup.kill",
+	derive_container(facts, &all->of[CAPABILITY_PROCESS_CONTAINER], "container.escape",
+			 &c->kill, "cgroup.kill",
 			 ": a module is its process group, which a process may leave");
-	derive_container(facts, &all->of[CAPABILITY_FREEZE], &c->freeze, "cgroup.freeze",
-			 ": a module is stopped by SIGSTOP to its process group");
+	derive_container(facts, &all->of[CAPABILITY_FREEZE], "container.frozen", &c->freeze,
+			 "cgroup.freeze", ": a module is stopped by SIGSTOP to its process group");
 	derive_limit(facts, &all->of[CAPABILITY_LIMITS_CPU], CONTROLLER_CPU, &c->cpu_files);
 	derive_limit(facts, &all->of[CAPABILITY_LIMITS_MEMORY], CONTROLLER_MEMORY,
 		     &c->memory_files);

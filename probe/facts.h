@@ -22,8 +22,9 @@ enum trial_group {
 	TRIAL_GROUP_EGRESS,
 	TRIAL_GROUP_BROKER,
 	TRIAL_GROUP_GRANTS, /* exec_writable and gpu */
+	TRIAL_GROUP_CONTAINER, /* no sandbox, but a container */
 };
-#define TRIAL_GROUP_COUNT 4
+#define TRIAL_GROUP_COUNT 5
 
 #define FACTS_PATH_MAX CGROUP_PATH_MAX
 #define FACTS_WORD_MAX 96
@@ -310,7 +311,7 @@ enum trials_state {
 	TRIALS_DONE,
 };
 
-#define TRIALS_MAX 448
+#define TRIALS_MAX 512
 
 struct trial_facts {
 	enum trials_state state;

@@ -8,7 +8,7 @@
 
 static const struct trial_table *const tables[] = {
 	&trials_file,	 &trials_road,	 &trials_exec, &trials_ipc,    &trials_process,
-	&trials_network, &trials_egress, &trials_call, &trials_device,
+	&trials_network, &trials_egress, &trials_call, &trials_device, &trials_container,
 };
 #define TABLE_COUNT (sizeof(tables) / sizeof(tables[0]))
 
@@ -79,16 +79,26 @@ static enum trial_verdict judge_confined(const struct trial *trial, enum trial_e
 	return TRIAL_BROKEN;
 }
 
+/* What succeeds in the sandbox says all by itself. */
+bool trial_needs_control(const struct trial *trial, const struct trial_run *confined)
+{
+	return trial->expect == TRIAL_DENIED || confined->end != TRIAL_RETURNED ||
+	       confined->value < 0;
+}
+
 enum trial_verdict trial_judge(const struct trial *trial, const struct trial_fact *fact,
 			       uint32_t abi)
 {
 	bool below = abi < trial->since_abi;
+	bool succeeded = fact->confined.end == TRIAL_RETURNED && fact->confined.value >= 0;
 
-	if (fact->control.end == TRIAL_NEVER)
+	if (fact->confined.end == TRIAL_NEVER && fact->control.end == TRIAL_NEVER)
 		return TRIAL_NOT_RUN;
 	if (below && !trial->told_below)
 		return TRIAL_TOO_OLD;
-	if (!control_counts(trial, &fact->control))
+	if (!succeeded && fact->control.end == TRIAL_NEVER)
+		return TRIAL_NOT_RUN;
+	if (!succeeded && !control_counts(trial, &fact->control))
 		return TRIAL_NO_CONTROL;
 	if (fact->confined.end == TRIAL_NEVER)
 		return TRIAL_NOT_RUN;

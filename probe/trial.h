@@ -5,11 +5,12 @@
  * What counts:
  * - A denial counts when the control succeeded and the confined attempt failed with one of the
  * errors expected. Any other error is no denial: it may be the kernel's own word on other grounds.
+ * - What succeeds in the sandbox needs no control: it is open, or as granted.
  * - A control that failed (no IPv6, no privilege, a filter around this process) leaves nothing to
  *   compare. The trial is listed as not observed, with the error.
  * - A trial below its Landlock ABI is listed as well: the kernel never promised it.
  * - Each capability has core trials. One of them not observed: the capability could not be observed
- *   here, and is not enforced. The others may be missing.
+ *   here, and is not enforced; what was derived as cooperative stays so. The others may be missing.
  * - One attempt that succeeded where it must not, failed where it must not, failed oddly, or gave
  * no answer in the sandbox: the capability is not enforced.
  */
@@ -76,6 +77,9 @@ const struct trial *trial_at(size_t number);
 
 /* The number of the trial with that id, or -1. */
 int trial_find(const char *id);
+
+/* Whether what came of it in the sandbox has to be compared with a control. */
+bool trial_needs_control(const struct trial *trial, const struct trial_run *confined);
 
 /* What came of it on a kernel with Landlock `abi`. */
 enum trial_verdict trial_judge(const struct trial *trial, const struct trial_fact *fact,

@@ -6,6 +6,7 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@ struct side {
 	struct trial_board *board;
 	struct stage *stage;
 	bool confined;
+	bool last; /* the confined ones have been made */
 	enum trial_group group;
 	int alive;
 };
@@ -42,10 +44,24 @@ static struct trial_run *run_of(const struct side *side, size_t number)
 	return side->confined ? &fact->confined : &fact->control;
 }
 
+/* Denials have their controls first, before anything that is broken can change the stage; what was
+ * to succeed has one at last, if it did not.
+ */
+static bool wants_control(const struct side *side, size_t number)
+{
+	const struct trial *trial = trial_at(number);
+
+	if (trial->expect == TRIAL_DENIED)
+		return true;
+	return side->last && trial_needs_control(trial, &side->board->trials.of[number].confined);
+}
+
 static bool wants(const struct side *side, size_t number)
 {
-	return (!side->confined || trial_at(number)->group == side->group) &&
-	       run_of(side, number)->end == TRIAL_NEVER;
+	if (run_of(side, number)->end != TRIAL_NEVER)
+		return false;
+	return side->confined ? trial_at(number)->group == side->group
+			      : wants_control(side, number);
 }
 
 static bool wants_any(const struct side *side)
@@ -93,6 +109,9 @@ static int enter(const struct side *side)
 	char *refused = side->board->trials.refused[side->group];
 	struct fault why;
 
+	side->stage->contained = side->group == TRIAL_GROUP_CONTAINER;
+	if (side->stage->contained)
+		return 0;
 	if (trial_confine(side->stage, &grants_of[side->group], &why) == 0)
 		return 0;
 	text_copy(refused, FACTS_LINE_MAX, why.text);
@@ -222,6 +241,7 @@ static bool run_side(const struct side *side)
 		how = wait_for_child(side, end);
 		end_child(pid, end, side->alive, &status);
 		close(end);
+		trial_remove_leaf(side->board);
 		if (how == WAIT_ABANDONED)
 			return false;
 		if (WIFEXITED(status) && WEXITSTATUS(status) == EXIT_REFUSED)
@@ -233,19 +253,50 @@ static bool run_side(const struct side *side)
 	return true;
 }
 
+static bool run_groups(struct side *side)
+{
+	side->confined = true;
+	for (int g = 0; g < TRIAL_GROUP_COUNT; g++) {
+		side->group = (enum trial_group)g;
+		if (!run_side(side))
+			return false;
+	}
+	side->confined = false;
+	return true;
+}
+
+/* An error that proves nothing may have come of a moment's want of memory or descriptors: it is not
+ * held against the sandbox until it comes again. What succeeded stays, and so does what hung.
+ */
+static void forget_odd_errors(struct trial_board *board)
+{
+	for (size_t i = 0; i < trial_count(); i++) {
+		struct trial_fact *fact = &board->trials.of[i];
+
+		if (fact->confined.end == TRIAL_RETURNED && fact->confined.value < 0 &&
+		    trial_judge(trial_at(i), fact, board->abi) == TRIAL_BROKEN)
+			fact->confined = (struct trial_run){ 0 };
+	}
+}
+
 static bool run_sides(struct trial_board *board, struct stage *stage, int alive)
 {
 	struct side side = { .board = board, .stage = stage, .alive = alive };
 
+	if (!run_side(&side) || !run_groups(&side))
+		return false;
+	side.last = true;
 	if (!run_side(&side))
 		return false;
-	side.confined = true;
-	for (int g = 0; g < TRIAL_GROUP_COUNT; g++) {
-		side.group = (enum trial_group)g;
-		if (!run_side(&side))
-			return false;
-	}
-	return true;
+	forget_odd_errors(board);
+	return run_groups(&side);
+}
+
+void trial_remove_leaf(struct trial_board *board)
+{
+	if (board->leaf[0])
+		rmdir(board->leaf);
+	board->leaf[0] = '\0';
 }
 
 void trial_host(struct trial_board *board, int alive, int done)
@@ -261,12 +312,16 @@ void trial_host(struct trial_board *board, int alive, int done)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	/* What a filter kills leaves no core file, and no handler hears of it: 1, not 0 (core(5)).
+	 */
+	setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 });
 	fcntl(done, F_SETFD, FD_CLOEXEC);
 	if (stage_make(board->k, &stage, board->dir, &why) < 0) {
 		text_copy(f->why, sizeof(f->why), why.text);
 		f->state = TRIALS_IMPOSSIBLE;
 		return;
 	}
+	stage.leaf = board->leaf;
 	if (run_sides(board, &stage, alive)) {
 		f->state = TRIALS_DONE;
 	} else {
@@ -274,6 +329,7 @@ void trial_host(struct trial_board *board, int alive, int done)
 		f->state = TRIALS_IMPOSSIBLE;
 	}
 	stage_close(&stage);
+	trial_remove_leaf(board);
 	stage_remove(stage.dir);
 	board->dir[0] = '\0';
 }

@@ -10,14 +10,19 @@
 struct trial_board {
 	const struct kernel *k;
 	uint32_t timeout_ms;
+	uint32_t abi;	  /* of Landlock */
 	uint32_t current; /* the trial that is running */
 	char dir[STAGE_DIR_MAX];
+	char leaf[CGROUP_PATH_MAX]; /* of the trial that is running; "" none */
 	struct trial_facts trials;
 };
 
 /* Set the stage, have every trial made, and take the stage down. `alive` ends when nobody wants the
  * answers any more; `done` ends when this process does, so no child may keep it.
  */
+/* Remove the leaf that a trial which ended early left, when it is empty. */
+void trial_remove_leaf(struct trial_board *board);
+
 void trial_host(struct trial_board *board, int alive, int done);
 
 #endif

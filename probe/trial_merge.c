@@ -24,13 +24,8 @@ static void claim(struct capability *c)
 	set(c->why, "claimed, not tried: ", why, "");
 }
 
-static void unobserved(struct capability *c, const char *a, const char *b, const char *d)
+static void unobserved(struct capability *c, const char *reason)
 {
-	char reason[FACTS_LINE_MAX];
-
-	if (c->status == STATUS_UNAVAILABLE)
-		return;
-	set(reason, a, b, d);
 	set(c->why, "could not be observed here: ", reason, "");
 	set(c->remedy, "see its trials: oarbank-probe --explain", "", "");
 	c->status = STATUS_UNAVAILABLE;
@@ -175,9 +170,9 @@ static void merge_one(const struct facts *facts, enum capability_id id, uint32_t
 		    "this can run here",
 		    "", "");
 		c->status = STATUS_UNAVAILABLE;
-	} else if (v.first_lost || v.first_unseen_core) {
+	} else if (c->status == STATUS_ENFORCED && (v.first_lost || v.first_unseen_core)) {
 		say_unseen(&v, v.first_lost ? v.first_lost : v.first_unseen_core, reason);
-		unobserved(c, reason, "", "");
+		unobserved(c, reason);
 	} else if (c->status == STATUS_ENFORCED) {
 		say_tally(c, c->why);
 	}
@@ -192,9 +187,11 @@ void trials_merge(const struct facts *facts, struct capabilities *all)
 
 		if (trials->state == TRIALS_NOT_ASKED || !has_trials(id))
 			claim(&all->of[i]);
-		else if (trials->state == TRIALS_IMPOSSIBLE)
-			unobserved(&all->of[i], trials->why, "", "");
-		else
+		else if (trials->state == TRIALS_DONE)
 			merge_one(facts, id, all->backend.abi, &all->of[i]);
+		else if (all->of[i].status == STATUS_ENFORCED)
+			unobserved(&all->of[i], trials->why);
+		else
+			claim(&all->of[i]);
 	}
 }

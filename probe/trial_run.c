@@ -109,6 +109,7 @@ static void run_host(struct trial_board *board)
 	close(done.ours);
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
+	trial_remove_leaf(board);
 	stage_remove(board->dir);
 	if (!ended || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		impossible(f,
@@ -147,6 +148,7 @@ void trials_run(const struct kernel *k, const struct trials_options *options, st
 		return;
 	}
 	board->k = k;
+	board->abi = (uint32_t)facts->landlock.abi.value;
 	board->timeout_ms = options->timeout_ms ? options->timeout_ms : TIMEOUT_MS_DEFAULT;
 	run_host(board);
 	facts->trials = board->trials;

@@ -58,6 +58,8 @@ struct stage {
 	pid_t victim;
 	const char *secret; /* STAGE_TEXT in the victim's memory, at the same address as here */
 	int fd;		    /* of a process that makes trials: one end of a unix stream pair */
+	bool contained;	    /* of a process that makes trials: modules are in a leaf */
+	char *leaf;	    /* where to tell the directory of a leaf for as long as there is one */
 	int file;	    /* and a file of the bundle, opened for reading */
 	uint16_t proxy_port;
 	uint16_t service_port;

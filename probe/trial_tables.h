@@ -22,6 +22,7 @@ extern const struct trial_table trials_process; /* signals, memory and settings 
 extern const struct trial_table trials_network; /* without a network grant */
 extern const struct trial_table trials_egress;	/* with one */
 extern const struct trial_table trials_call;	/* kernel interfaces of no use to a module */
-extern const struct trial_table trials_device;	/* devices, GPUs among them */
+extern const struct trial_table trials_container; /* a module as a whole */
+extern const struct trial_table trials_device;	  /* devices, GPUs among them */
 
 #endif

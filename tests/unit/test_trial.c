@@ -15,6 +15,21 @@
 static struct facts node;
 static struct capabilities all;
 
+static void make_leaf(void)
+{
+	struct cgroup_facts *c = &node.cgroup;
+	struct fact *facts[] = {
+		&c->mounted, &c->dir_writable, &c->procs_writable, &c->kill,
+		&c->freeze,  &c->memory_files, &c->cpu_files,	   &c->pids_files
+	};
+
+	c->dir[0] = '/';
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++)
+		facts[i]->answer = ANSWER_YES;
+	for (int i = 0; i < CONTROLLER_COUNT; i++)
+		c->controllers[i].enableable.answer = ANSWER_YES;
+}
+
 /* A node whose kernel has everything up to that ABI, and which can make a leaf. */
 static void make_node(unsigned abi)
 {
@@ -31,6 +46,7 @@ static void make_node(unsigned abi)
 	fact_call(&node.seccomp.mode, ANSWER_YES, "mode", 0);
 	for (int i = 0; i < SC_ACTION_COUNT; i++)
 		fact_call(&node.seccomp.actions[i], ANSWER_YES, "", 0);
+	make_leaf();
 }
 
 static struct trial_run returned(int value)
@@ -131,7 +147,12 @@ static void verdicts(void **state)
 		/* Without a control there is no denial, whatever the error. */
 		{ &denied, { RAN(-EACCES), RAN(-EACCES) }, TRIAL_NO_CONTROL },
 		{ &denied, { RAN(-EMFILE), RAN(-EACCES) }, TRIAL_NO_CONTROL },
-		{ &denied, { RAN(-ENOMEM), RAN(0) }, TRIAL_NO_CONTROL },
+		/* What succeeds in the sandbox needs no control to be wrong, or right. */
+		{ &denied, { RAN(-ENOMEM), RAN(0) }, TRIAL_BROKEN },
+		{ &denied, { NEVER, RAN(0) }, TRIAL_BROKEN },
+		{ &granted, { NEVER, RAN(0) }, TRIAL_HELD },
+		{ &told, { NEVER, RAN(0) }, TRIAL_OPEN },
+		{ &told, { NEVER, RAN(-EPERM) }, TRIAL_NOT_RUN },
 		{ &denied, { { TRIAL_HUNG, 0, 0 }, RAN(-EACCES) }, TRIAL_NO_CONTROL },
 		{ &denied, { { TRIAL_KILLED, 11, 0 }, RAN(-EACCES) }, TRIAL_NO_CONTROL },
 		{ &granted, { RAN(0), RAN(0) }, TRIAL_HELD },
@@ -162,7 +183,7 @@ static void what_is_seen_is_enforced(void **state)
 	make_node(11);
 	all_held();
 	capabilities_derive(&node, &all);
-	for (int c = 0; c < CAPABILITY_PROCESS_CONTAINER; c++)
+	for (int c = 0; c < CAPABILITY_COUNT; c++)
 		assert_int_equal(all.of[c].status, c == CAPABILITY_NET_EGRESS_ANY
 							   ? STATUS_UNAVAILABLE
 							   : STATUS_ENFORCED);
@@ -192,7 +213,7 @@ static void one_trial_takes_one_capability(void **state)
 			capabilities_derive(&node, &all);
 			assert_int_equal(all.of[t->capability].status, STATUS_UNAVAILABLE);
 			assert_non_null(strstr(all.of[t->capability].why, t->id));
-			for (int c = 0; c < CAPABILITY_PROCESS_CONTAINER; c++)
+			for (int c = 0; c < CAPABILITY_COUNT; c++)
 				assert_true(c == (int)t->capability ||
 					    c == CAPABILITY_NET_EGRESS_ANY ||
 					    all.of[c].status == STATUS_ENFORCED);
@@ -211,6 +232,8 @@ static void a_control_that_fails(void **state)
 
 		all_held();
 		node.trials.of[i].control = returned(-ENOSYS);
+		if (t->expect != TRIAL_DENIED)
+			node.trials.of[i].confined = returned(-ENOSYS);
 		capabilities_derive(&node, &all);
 		assert_int_equal(c->status, t->core ? STATUS_UNAVAILABLE : STATUS_ENFORCED);
 		assert_int_equal(c->tally.unseen, 1);
@@ -261,6 +284,41 @@ static void what_was_not_tried_is_claimed(void **state)
 	assert_memory_equal(all.of[CAPABILITY_FREEZE].why, "claimed, not tried: ", 20);
 }
 
+/* Without a leaf a module is its process group: nothing that trials would have to show. */
+static void what_is_cooperative_stays_so(void **state)
+{
+	static const enum trials_state states[] = { TRIALS_NOT_ASKED, TRIALS_IMPOSSIBLE,
+						    TRIALS_DONE };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		make_node(ABI);
+		memset(&node.cgroup, 0, sizeof(node.cgroup));
+		node.trials.state = states[i];
+		capabilities_derive(&node, &all);
+		assert_int_equal(all.of[CAPABILITY_PROCESS_CONTAINER].status, STATUS_COOPERATIVE);
+		assert_int_equal(all.of[CAPABILITY_FREEZE].status, STATUS_COOPERATIVE);
+		assert_int_equal(all.of[CAPABILITY_IPC_BROKER].status, STATUS_COOPERATIVE);
+		assert_int_equal(all.of[CAPABILITY_LIMITS_PIDS].status, STATUS_UNAVAILABLE);
+	}
+}
+
+/* A cgroup with none below it does not tell which files they have; a leaf made in it does. */
+static void what_was_unknown_may_be_seen(void **state)
+{
+	(void)state;
+	make_node(ABI);
+	node.cgroup.kill.answer = ANSWER_UNKNOWN;
+	capabilities_derive(&node, &all);
+	assert_int_equal(all.of[CAPABILITY_PROCESS_CONTAINER].status, STATUS_COOPERATIVE);
+	all_held();
+	capabilities_derive(&node, &all);
+	assert_int_equal(all.of[CAPABILITY_PROCESS_CONTAINER].status, STATUS_ENFORCED);
+	node.cgroup.kill.answer = ANSWER_NO;
+	capabilities_derive(&node, &all);
+	assert_int_equal(all.of[CAPABILITY_PROCESS_CONTAINER].status, STATUS_COOPERATIVE);
+}
+
 static void what_cannot_be_tried_is_not_enforced(void **state)
 {
 	(void)state;
@@ -268,8 +326,9 @@ static void what_cannot_be_tried_is_not_enforced(void **state)
 	node.trials.state = TRIALS_IMPOSSIBLE;
 	text_copy(node.trials.why, FACTS_LINE_MAX, "make a directory in '/tmp': ENOSPC");
 	capabilities_derive(&node, &all);
-	for (int c = 0; c < CAPABILITY_PROCESS_CONTAINER; c++)
-		assert_int_equal(all.of[c].status, STATUS_UNAVAILABLE);
+	for (int c = 0; c < CAPABILITY_COUNT; c++)
+		assert_int_equal(all.of[c].status, c == CAPABILITY_IPC_BROKER ? STATUS_COOPERATIVE
+									      : STATUS_UNAVAILABLE);
 	assert_non_null(strstr(all.of[CAPABILITY_IPC].why, "ENOSPC"));
 	assert_memory_equal(all.of[CAPABILITY_IPC].why, "could not be observed here: ", 28);
 }
@@ -299,6 +358,8 @@ int main(void)
 		cmocka_unit_test(a_sandbox_that_cannot_be_entered),
 		cmocka_unit_test(trials_add_nothing),
 		cmocka_unit_test(what_was_not_tried_is_claimed),
+		cmocka_unit_test(what_is_cooperative_stays_so),
+		cmocka_unit_test(what_was_unknown_may_be_seen),
 		cmocka_unit_test(what_cannot_be_tried_is_not_enforced),
 		cmocka_unit_test(one_trial_can_be_asked_for),
 	};
