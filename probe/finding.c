@@ -4,6 +4,7 @@
 
 #include "kabi/text.h"
 #include "probe/gather.h"
+#include "probe/trial.h"
 
 struct view {
 	const struct facts *facts;
@@ -42,27 +43,109 @@ static bool parent_filter(const struct view *v, struct text *say)
 	return s->mode.answer == ANSWER_YES && s->mode.value == 2;
 }
 
+/* What a trial saw of a known gap goes before what the kernel makes likely. */
+static bool gap(const struct view *v, const char *trial, bool likely, struct text *say)
+{
+	switch (trial_verdict_on(v->facts, trial)) {
+	case TRIAL_NOT_RUN:
+	case TRIAL_TOO_OLD:
+	case TRIAL_NO_CONTROL:
+	case TRIAL_LOST:
+		return likely;
+	case TRIAL_HELD:
+		return false;
+	case TRIAL_OPEN:
+	case TRIAL_BROKEN:
+		text_add(say, " (seen here)");
+		return true;
+	}
+	return likely;
+}
+
 static bool egress_port_only(const struct view *v, struct text *say)
 {
-	(void)say;
-	return enforced(v, CAPABILITY_NET_EGRESS_ALLOWLIST);
+	return enforced(v, CAPABILITY_NET_EGRESS_ALLOWLIST) &&
+	       gap(v, "egress.other-address", true, say);
+}
+
+static bool without_resolve(const struct view *v)
+{
+	for (int i = 0; i < LL_RIGHT_COUNT; i++)
+		if (ll_rights[i].kind == LL_KIND_FS &&
+		    1ULL << ll_rights[i].bit == LL_FS_RESOLVE_UNIX)
+			return v->facts->landlock.rights[i].answer != ANSWER_YES;
+	return false;
 }
 
 static bool broker_not_exclusive(const struct view *v, struct text *say)
 {
-	(void)say;
-	for (int i = 0; i < LL_RIGHT_COUNT; i++)
-		if (ll_rights[i].kind == LL_KIND_FS &&
-		    1ULL << ll_rights[i].bit == LL_FS_RESOLVE_UNIX)
-			return v->capabilities->backend.present &&
-			       v->facts->landlock.rights[i].answer != ANSWER_YES;
-	return false;
+	return v->capabilities->backend.present && gap(v, "broker.other", without_resolve(v), say);
 }
 
-static bool with_backend(const struct view *v, struct text *say)
+static bool metadata_writable(const struct view *v, struct text *say)
 {
-	(void)say;
+	return v->capabilities->backend.present && gap(v, "metadata.chmod", true, say);
+}
+
+static bool files_visible(const struct view *v, struct text *say)
+{
+	return v->capabilities->backend.present && gap(v, "metadata.stat", true, say);
+}
+
+/* Three roads; those that were seen are named. */
+static bool exec_deny_partial(const struct view *v, struct text *say)
+{
+	static const struct {
+		const char *trial;
+		const char *name;
+	} roads[] = {
+		{ "exec.loader", "the loader" },
+		{ "exec.map", "mmap" },
+		{ "exec.interpreter", "an interpreter" },
+	};
+	unsigned seen = 0;
+
+	for (size_t i = 0; i < sizeof(roads) / sizeof(roads[0]); i++) {
+		if (trial_verdict_on(v->facts, roads[i].trial) != TRIAL_OPEN)
+			continue;
+		text_add(say, seen++ ? ", " : " (seen here: ");
+		text_add(say, roads[i].name);
+	}
+	text_add(say, seen ? ")" : "");
 	return v->capabilities->backend.present;
+}
+
+static bool trial_broken(const struct view *v, struct text *say)
+{
+	const struct trial_facts *trials = &v->facts->trials;
+	const char *first = NULL;
+	unsigned count = 0;
+
+	for (size_t i = 0; trials->state == TRIALS_DONE && i < trial_count(); i++) {
+		if (trial_judge(trial_at(i), &trials->of[i], v->capabilities->backend.abi) !=
+		    TRIAL_BROKEN)
+			continue;
+		first = count++ ? first : trial_at(i)->id;
+	}
+	if (!first)
+		return false;
+	text_add(say, ": ");
+	text_add(say, first);
+	if (count > 1) {
+		text_add(say, " and ");
+		text_add_int(say, count - 1);
+		text_add(say, count == 2 ? " other" : " others");
+	}
+	return true;
+}
+
+static bool trials_impossible(const struct view *v, struct text *say)
+{
+	if (v->facts->trials.state != TRIALS_IMPOSSIBLE || !v->capabilities->backend.present)
+		return false;
+	text_add(say, ": ");
+	text_add(say, v->facts->trials.why);
+	return true;
 }
 
 static bool abi_newer(const struct view *v, struct text *say)
@@ -235,6 +318,12 @@ static const struct finding_row {
 	{ "probe_lost", SEVERITY_WARNING, NULL, probe_lost,
 	  "a probe was lost, its facts are unknown",
 	  "run again; if it is lost again, report it with the output of --json" },
+	{ "trial_broken", SEVERITY_WARNING, NULL, trial_broken,
+	  "an attempt in the sandbox did not end as it must",
+	  "read its trials with --explain, and report them with the output of --json" },
+	{ "trials_impossible", SEVERITY_WARNING, NULL, trials_impossible,
+	  "nothing could be tried, so nothing is enforced",
+	  "a directory for temporary files in TMPDIR, and room for some processes" },
 	{ "runs_as_root", SEVERITY_WARNING, "filesystem", runs_as_root,
 	  "this runs as root: files that root owns stay reachable wherever a path is granted",
 	  "run the agent under an account of its own" },
@@ -247,13 +336,13 @@ static const struct finding_row {
 	{ "broker_not_exclusive", SEVERITY_NOTE, "ipc", broker_not_exclusive,
 	  "a module with a broker grant can reach other unix sockets of the same user",
 	  "Linux 7.1 or later (Landlock ABI 9), or an account for each agent" },
-	{ "metadata_writable", SEVERITY_NOTE, "filesystem", with_backend,
+	{ "metadata_writable", SEVERITY_NOTE, "filesystem", metadata_writable,
 	  "mode, owner and times of the user's own files can be changed outside the granted paths too",
 	  "an account for modules that owns nothing else" },
-	{ "exec_deny_partial", SEVERITY_NOTE, "exec_writable_deny", with_backend,
+	{ "exec_deny_partial", SEVERITY_NOTE, "exec_writable_deny", exec_deny_partial,
 	  "written code still runs through the dynamic loader, interpreters and mmap",
 	  "mount work and data directories noexec: it closes the loader and mmap" },
-	{ "files_visible", SEVERITY_NOTE, "filesystem", with_backend,
+	{ "files_visible", SEVERITY_NOTE, "filesystem", files_visible,
 	  "names, sizes, owners and times of files outside can be seen (stat), and world-readable files "
 	  "below /etc and /proc read",
 	  "keep secrets out of paths and out of world-readable files" },

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "probe/capability.h"
+#include "probe/finding.h"
 #include "probe/trial.h"
 
 #define ABI 7
@@ -346,6 +347,65 @@ static void one_trial_can_be_asked_for(void **state)
 	assert_int_equal(trial_verdict_on(&node, "signal.kill"), TRIAL_BROKEN);
 }
 
+static const struct finding *finding_of(const char *id)
+{
+	static struct findings findings;
+
+	capabilities_derive(&node, &all);
+	findings_derive(&node, &all, &findings);
+	for (uint32_t i = 0; i < findings.count; i++)
+		if (strcmp(findings.of[i].id, id) == 0)
+			return &findings.of[i];
+	return NULL;
+}
+
+static void gaps_are_findings_when_seen(void **state)
+{
+	static const struct {
+		const char *id;
+		const char *trial;
+	} rows[] = {
+		{ "egress_port_only", "egress.other-address" },
+		{ "broker_not_exclusive", "broker.other" },
+		{ "metadata_writable", "metadata.chmod" },
+		{ "files_visible", "metadata.stat" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		make_node(ABI);
+		assert_null(strstr(finding_of(rows[i].id)->text, "seen here"));
+		all_held();
+		fact_of(rows[i].trial)->confined = returned(0);
+		assert_non_null(strstr(finding_of(rows[i].id)->text, "(seen here)"));
+		fact_of(rows[i].trial)->confined =
+			returned(-(int)trial_at((size_t)trial_find(rows[i].trial))->errors[0]);
+		assert_null(finding_of(rows[i].id));
+	}
+	make_node(ABI);
+	all_held();
+	fact_of("exec.loader")->confined = returned(-EACCES);
+	assert_non_null(
+		strstr(finding_of("exec_deny_partial")->text, "(seen here: mmap, an interpreter)"));
+}
+
+static void what_went_wrong_is_a_finding(void **state)
+{
+	(void)state;
+	make_node(ABI);
+	all_held();
+	assert_null(finding_of("trial_broken"));
+	assert_null(finding_of("trials_impossible"));
+	fact_of("net.tcp")->confined = returned(0);
+	assert_non_null(strstr(finding_of("trial_broken")->text, ": net.tcp"));
+	fact_of("net.udp")->confined = returned(0);
+	assert_non_null(strstr(finding_of("trial_broken")->text, ": net.tcp and 1 other"));
+	node.trials.state = TRIALS_IMPOSSIBLE;
+	text_copy(node.trials.why, FACTS_LINE_MAX, "fork: EAGAIN");
+	assert_non_null(strstr(finding_of("trials_impossible")->text, "fork: EAGAIN"));
+	assert_null(finding_of("trial_broken"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -362,6 +422,8 @@ int main(void)
 		cmocka_unit_test(what_was_unknown_may_be_seen),
 		cmocka_unit_test(what_cannot_be_tried_is_not_enforced),
 		cmocka_unit_test(one_trial_can_be_asked_for),
+		cmocka_unit_test(gaps_are_findings_when_seen),
+		cmocka_unit_test(what_went_wrong_is_a_finding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
