@@ -1,0 +1,182 @@
+#include "kabi/notify.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "kabi/file.h"
+#include "kabi/text.h"
+
+#ifndef SYS_pidfd_open
+#define SYS_pidfd_open 434
+#endif
+#ifndef SYS_pidfd_getfd
+#define SYS_pidfd_getfd 438
+#endif
+
+/* Source: include/uapi/linux/seccomp.h. */
+struct response {
+	uint64_t id;
+	int64_t value;
+	int32_t error;
+	uint32_t flags;
+};
+_Static_assert(sizeof(struct response) == 24, "seccomp_notif_resp");
+
+struct addition {
+	uint64_t id;
+	uint32_t flags;
+	uint32_t from;
+	uint32_t to;
+	uint32_t to_flags;
+};
+_Static_assert(sizeof(struct addition) == 24, "seccomp_notif_addfd");
+
+#define ADD_SETFD 1U
+#define RECEIVE _IOWR('!', 0, struct sc_notif)
+#define ANSWER _IOWR('!', 1, struct response)
+#define IS_VALID _IOW('!', 2, uint64_t)
+#define PLANT _IOW('!', 3, struct addition)
+
+#define INFO_MAX 4096
+
+static int result(long r)
+{
+	return r < 0 ? -errno : (int)r;
+}
+
+int notify_receive(int listener, struct sc_notif *ret)
+{
+	memset(ret, 0, sizeof(*ret));
+	return result(ioctl(listener, RECEIVE, ret));
+}
+
+int notify_answer(int listener, uint64_t id, int64_t value, int error)
+{
+	struct response response = { .id = id, .value = value, .error = -error };
+
+	return result(ioctl(listener, ANSWER, &response));
+}
+
+int notify_is_valid(int listener, uint64_t id)
+{
+	return result(ioctl(listener, IS_VALID, &id));
+}
+
+int notify_plant(int listener, uint64_t id, int fd, int onto, bool close_on_exec)
+{
+	struct addition addition = {
+		.id = id,
+		.flags = ADD_SETFD,
+		.from = (uint32_t)fd,
+		.to = (uint32_t)onto,
+		.to_flags = close_on_exec ? O_CLOEXEC : 0,
+	};
+
+	return result(ioctl(listener, PLANT, &addition));
+}
+
+int notify_take_listener(int socket)
+{
+	union {
+		char room[CMSG_SPACE(sizeof(int))];
+		struct cmsghdr align;
+	} control;
+	char byte;
+	struct iovec one = { .iov_base = &byte, .iov_len = 1 };
+	struct msghdr message = {
+		.msg_iov = &one,
+		.msg_iovlen = 1,
+		.msg_control = control.room,
+		.msg_controllen = sizeof(control.room),
+	};
+	struct cmsghdr *c;
+	ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
+	int fd;
+
+	if (n <= 0)
+		return n < 0 ? -errno : -EPIPE;
+	c = CMSG_FIRSTHDR(&message);
+	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
+	    c->cmsg_len != CMSG_LEN(sizeof(int)))
+		return -EBADMSG;
+	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
+	return fd;
+}
+
+/* ---- the caller ---- */
+
+/* The number behind `key` in /proc/PID/NAME, or -errno. */
+static int64_t read_number(pid_t pid, const char *name, const char *key, unsigned base)
+{
+	char path[64];
+	char buf[INFO_MAX];
+	char *cursor = buf;
+	const char *line;
+	struct text t = TEXT_BUF(path);
+	uint64_t number;
+	ssize_t n;
+
+	text_add(&t, "/proc/");
+	text_add_int(&t, pid);
+	text_add(&t, "/");
+	text_add(&t, name);
+	n = file_read(&kernel_live, path, buf, sizeof(buf));
+	if (n < 0)
+		return n;
+	while ((line = text_line(&cursor)))
+		if (text_starts(line, key) &&
+		    text_uint(line + strlen(key), base, INT32_MAX, &number) == 0)
+			return (int64_t)number;
+	return -EINVAL;
+}
+
+static int open_process(pid_t pid)
+{
+	int fd = result(syscall(SYS_pidfd_open, pid, 0));
+	int64_t leader;
+
+	/* Of a thread that is not the first, the process has another number. */
+	if (fd != -EINVAL && fd != -ENOENT)
+		return fd;
+	leader = read_number(pid, "status", "Tgid:\t", 10);
+	return leader < 0 ? (int)leader : result(syscall(SYS_pidfd_open, (pid_t)leader, 0));
+}
+
+int caller_descriptor(pid_t pid, int fd)
+{
+	int process = open_process(pid);
+	int r;
+
+	if (process < 0)
+		return process;
+	r = result(syscall(SYS_pidfd_getfd, process, fd, 0));
+	close(process);
+	return r;
+}
+
+int caller_descriptor_flags(pid_t pid, int fd)
+{
+	char name[32];
+	struct text t = TEXT_BUF(name);
+
+	text_add(&t, "fdinfo/");
+	text_add_int(&t, fd);
+	return (int)read_number(pid, name, "flags:\t", 8);
+}
+
+int caller_memory(pid_t pid, uint64_t address, void *buf, size_t size)
+{
+	struct iovec here = { .iov_base = buf, .iov_len = size };
+	struct iovec there = { .iov_base = (void *)(uintptr_t)address, .iov_len = size };
+	ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+
+	if (n < 0)
+		return -errno;
+	return (size_t)n == size ? 0 : -EFAULT;
+}

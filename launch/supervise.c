@@ -1,0 +1,399 @@
+#include "launch/supervise.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/syscall.h>
+#include <sys/timerfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kabi/notify.h"
+#include "launch/supervise_socket.h"
+
+/* Blocking connects at a time. While there are so many, further calls wait for one to be done. */
+#define WAITING_MAX 256
+#define EVENTS_MAX 64
+#define CALLS_MAX 64 /* before the others have their turn */
+/* How often a caller is looked after that may have been killed. */
+#define TICK_US 1000000
+/* When the broker has no room. */
+#define RETRY_US 10000
+
+#define OF_LISTENER UINT32_MAX
+#define OF_CLOCK (UINT32_MAX - 1)
+
+/* A call that is being carried out. */
+struct call {
+	uint64_t id;
+	pid_t pid;
+	int fd;		 /* the caller's */
+	uint64_t inode;	 /* of its socket */
+	int socket;	 /* ours; -1: this place is free */
+	bool retries;	 /* until the broker has room */
+	int64_t give_up; /* when a blocking caller does; INT64_MAX: never */
+};
+
+struct supervisor {
+	const struct supervise_rules *rules;
+	int listener; /* -1: the last of the module has ended */
+	int epoll;
+	int clock;
+	int64_t period; /* of the clock; 0: stopped */
+	unsigned waiting;
+	unsigned retrying;
+	bool listening;
+	struct supervise_counts counts;
+	struct call calls[WAITING_MAX];
+};
+
+static int64_t now_us(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
+}
+
+/* ---- what is waited for ---- */
+
+static int watch(struct supervisor *s, int fd, uint32_t events, uint32_t what)
+{
+	struct epoll_event event = { .events = events, .data.u32 = what };
+
+	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static void set_clock(struct supervisor *s)
+{
+	int64_t us = s->retrying ? RETRY_US : s->waiting ? TICK_US : 0;
+	const struct itimerspec every = {
+		.it_value = { .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 },
+		.it_interval = { .tv_sec = us / 1000000, .tv_nsec = us % 1000000 * 1000 },
+	};
+
+	/* Set again with each call, it would never come to a tick. */
+	if (us != s->period)
+		timerfd_settime(s->clock, 0, &every, NULL);
+	s->period = us;
+}
+
+/* Take calls as long as there is room for those that have to wait. */
+static void set_listening(struct supervisor *s)
+{
+	bool listening = s->waiting < WAITING_MAX;
+	struct epoll_event event = { .events = listening ? EPOLLIN : 0, .data.u32 = OF_LISTENER };
+
+	if (listening == s->listening || s->listener < 0)
+		return;
+	epoll_ctl(s->epoll, EPOLL_CTL_MOD, s->listener, &event);
+	s->listening = listening;
+}
+
+/* ---- answers ---- */
+
+/* A caller that has given up needs none. */
+static void answer(struct supervisor *s, uint64_t id, int error)
+{
+	notify_answer(s->listener, id, 0, error);
+}
+
+/* Is the caller's descriptor still the socket that was looked at? */
+static bool is_same(const struct call *call)
+{
+	struct socket_state state;
+	int fd = caller_descriptor(call->pid, call->fd);
+	bool same = fd >= 0 && socket_look(fd, &state) == 0 && state.inode == call->inode;
+
+	if (fd >= 0)
+		close(fd);
+	return same;
+}
+
+/* Put our socket in place of the caller's, and let the call end with `error`, or with 0. */
+static void plant(struct supervisor *s, const struct call *call, int error)
+{
+	int flags = caller_descriptor_flags(call->pid, call->fd);
+
+	if (flags < 0 || !is_same(call) ||
+	    notify_plant(s->listener, call->id, call->socket, call->fd, flags & O_CLOEXEC) < 0) {
+		s->counts.failed++;
+		answer(s, call->id, EBADF);
+		return;
+	}
+	s->counts.connected++;
+	answer(s, call->id, error);
+}
+
+static void fail(struct supervisor *s, uint64_t id, int error)
+{
+	s->counts.failed++;
+	answer(s, id, error);
+}
+
+/* ---- blocking callers ---- */
+
+static void stop_waiting(struct supervisor *s, struct call *call)
+{
+	close(call->socket);
+	call->socket = -1;
+	s->waiting--;
+	s->retrying -= call->retries;
+	set_clock(s);
+	set_listening(s);
+}
+
+static int start_waiting(struct supervisor *s, const struct call *call)
+{
+	uint32_t i = 0;
+	int r = 0;
+
+	while (s->calls[i].socket >= 0)
+		i++;
+	if (!call->retries)
+		r = watch(s, call->socket, EPOLLOUT, i);
+	if (r < 0)
+		return r;
+	s->calls[i] = *call;
+	s->waiting++;
+	s->retrying += call->retries;
+	set_clock(s);
+	set_listening(s);
+	return 0;
+}
+
+/* The connection is there, or has failed. */
+static void finish(struct supervisor *s, struct call *call, int r)
+{
+	if (r == 0)
+		r = socket_block(call->socket);
+	if (r < 0)
+		fail(s, call->id, -r);
+	else
+		plant(s, call, 0);
+	stop_waiting(s, call);
+}
+
+static void look_after(struct supervisor *s, struct call *call, int64_t now)
+{
+	const struct destination broker = { .kind = DESTINATION_BROKER };
+	int r = -EAGAIN;
+
+	if (notify_is_valid(s->listener, call->id) < 0) {
+		s->counts.failed++;
+		stop_waiting(s, call);
+		return;
+	}
+	if (call->retries)
+		r = socket_connect(call->socket, &broker, s->rules);
+	if (r != -EAGAIN)
+		finish(s, call, r);
+	else if (now >= call->give_up)
+		/* As a blocking connect whose time is over. */
+		finish(s, call, call->retries ? -EAGAIN : -EINPROGRESS);
+}
+
+static void on_clock(struct supervisor *s)
+{
+	uint64_t times;
+	int64_t now = now_us();
+
+	if (read(s->clock, &times, sizeof(times)) < 0)
+		return;
+	for (size_t i = 0; i < WAITING_MAX && s->listener >= 0; i++)
+		if (s->calls[i].socket >= 0)
+			look_after(s, &s->calls[i], now);
+}
+
+/* ---- a call ---- */
+
+/* Carry out what was judged, with a socket of ours that is like `fd`. */
+static void make_connection(struct supervisor *s, struct call *call, int fd,
+			    const struct socket_state *state, const struct destination *to)
+{
+	int r = socket_like(fd, &state->kind);
+	bool waits;
+
+	if (r < 0) {
+		fail(s, call->id, -r);
+		return;
+	}
+	call->socket = r;
+	r = socket_connect(call->socket, to, s->rules);
+	waits = !state->non_blocking && (r == -EINPROGRESS || r == -EAGAIN);
+	if (waits) {
+		call->retries = r == -EAGAIN;
+		if (state->send_timeout_us > 0)
+			call->give_up = now_us() + state->send_timeout_us;
+		r = start_waiting(s, call);
+		if (r == 0)
+			return;
+	}
+	if (r == 0 && !state->non_blocking)
+		r = socket_block(call->socket);
+	if (r == 0 || (r == -EINPROGRESS && !waits))
+		plant(s, call, -r);
+	else
+		fail(s, call->id, -r);
+	close(call->socket);
+}
+
+static void judge(struct supervisor *s, struct call *call, const void *address, size_t len, int fd)
+{
+	struct socket_state state;
+	struct destination to;
+	int r = socket_look(fd, &state);
+
+	/* What was learned is true of the caller, and not of another with its number. */
+	if (notify_is_valid(s->listener, call->id) < 0)
+		return;
+	if (r < 0) {
+		fail(s, call->id, -r);
+		return;
+	}
+	to = supervise_judge(s->rules, &state.kind, address, len);
+	if (to.kind == DESTINATION_REFUSED) {
+		s->counts.refused++;
+		answer(s, call->id, to.error);
+	} else if (state.connected || state.connecting) {
+		fail(s, call->id, state.connected ? EISCONN : EALREADY);
+	} else {
+		call->inode = state.inode;
+		make_connection(s, call, fd, &state, &to);
+	}
+}
+
+static void take_call(struct supervisor *s, const struct sc_notif *notif)
+{
+	struct call call = {
+		.id = notif->id,
+		.pid = (pid_t)notif->pid,
+		.fd = (int)(uint32_t)notif->data.args[0],
+		.socket = -1,
+		.give_up = INT64_MAX,
+	};
+	struct sockaddr_storage address;
+	int len = (int)(uint32_t)notif->data.args[2];
+	int fd;
+	int r;
+
+	if (notif->data.nr != SYS_connect) {
+		answer(s, call.id, EACCES);
+		return;
+	}
+	/* In the kernel's order: the descriptor, the address, and then what it says. */
+	fd = caller_descriptor(call.pid, call.fd);
+	if (fd < 0) {
+		fail(s, call.id, fd == -EBADF ? EBADF : EACCES);
+		return;
+	}
+	memset(&address, 0, sizeof(address));
+	if (len < 0 || (size_t)len > sizeof(address))
+		r = -EINVAL;
+	else
+		r = len == 0 ? 0
+			     : caller_memory(call.pid, notif->data.args[1], &address, (size_t)len);
+	if (r < 0)
+		fail(s, call.id, r == -EPERM || r == -ESRCH ? EACCES : -r);
+	else
+		judge(s, &call, &address, (size_t)len, fd);
+	close(fd);
+}
+
+/* ---- the module ---- */
+
+/* The last task with the filter is gone; nobody can call again. */
+static void end(struct supervisor *s)
+{
+	for (size_t i = 0; i < WAITING_MAX; i++)
+		if (s->calls[i].socket >= 0)
+			close(s->calls[i].socket);
+	close(s->listener);
+	s->listener = -1;
+}
+
+static void on_listener(struct supervisor *s, uint32_t events)
+{
+	struct sc_notif notif;
+
+	if (events & EPOLLIN && notify_receive(s->listener, &notif) == 0)
+		take_call(s, &notif);
+	else if (events & (EPOLLHUP | EPOLLERR))
+		end(s);
+}
+
+bool supervisor_run(struct supervisor *s)
+{
+	struct epoll_event events[EVENTS_MAX];
+
+	for (int round = 0; s->listener >= 0 && round < CALLS_MAX; round++) {
+		int n = epoll_wait(s->epoll, events, EVENTS_MAX, 0);
+
+		if (n <= 0)
+			break;
+		for (int i = 0; i < n && s->listener >= 0; i++) {
+			uint32_t what = events[i].data.u32;
+
+			if (what == OF_LISTENER)
+				on_listener(s, events[i].events);
+			else if (what == OF_CLOCK)
+				on_clock(s);
+			else if (s->calls[what].socket >= 0)
+				finish(s, &s->calls[what], socket_error(s->calls[what].socket));
+		}
+	}
+	return s->listener >= 0;
+}
+
+/* ---- beginning and end ---- */
+
+int supervisor_new(int listener, const struct supervise_rules *rules, struct supervisor **ret,
+		   struct fault *why)
+{
+	struct supervisor *s = malloc(sizeof(*s));
+	int r;
+
+	if (!s) {
+		close(listener);
+		return fault_errno(why, "supervise", NULL, ENOMEM);
+	}
+	*s = (struct supervisor){ .rules = rules, .listener = listener, .listening = true };
+	for (size_t i = 0; i < WAITING_MAX; i++)
+		s->calls[i].socket = -1;
+	s->epoll = epoll_create1(EPOLL_CLOEXEC);
+	s->clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
+	r = s->epoll < 0 || s->clock < 0 ? -errno : watch(s, listener, EPOLLIN, OF_LISTENER);
+	if (r == 0)
+		r = watch(s, s->clock, EPOLLIN, OF_CLOCK);
+	if (r < 0) {
+		supervisor_free(s);
+		return fault_errno(why, "supervise", NULL, -r);
+	}
+	*ret = s;
+	return 0;
+}
+
+int supervisor_fd(const struct supervisor *s)
+{
+	return s->epoll;
+}
+
+void supervisor_counts(const struct supervisor *s, struct supervise_counts *ret)
+{
+	*ret = s->counts;
+}
+
+void supervisor_free(struct supervisor *s)
+{
+	if (!s)
+		return;
+	if (s->listener >= 0)
+		end(s);
+	if (s->epoll >= 0)
+		close(s->epoll);
+	if (s->clock >= 0)
+		close(s->clock);
+	free(s);
+}

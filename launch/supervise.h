@@ -1,0 +1,52 @@
+/* The supervisor: makes a module's connections itself, so that they can go nowhere else.
+ *
+ * The module's calls of connect(2) are put to this process, its ancestor, by the launcher's filter
+ * (launch/ask.h). Of each the address is copied once and judged; a socket of our own, like the
+ * module's, is connected to where it may go, and put in place of the module's descriptor. Nothing
+ * of the module is used after it was judged, and no call goes on in the kernel as it was
+ * (SECCOMP_USER_NOTIF_FLAG_CONTINUE is not used), so nothing can be swapped meanwhile. When this
+ * process ends, the module's calls fail with ENOSYS.
+ *
+ * The module sees what it would see: a socket that does not block gets EINPROGRESS, or is
+ * connected; a blocking one waits, and the others do not wait with it. What differs: a descriptor
+ * that was duplicated, or added to an epoll set, before it is connected stands for the old socket
+ * there.
+ */
+#ifndef LAUNCH_SUPERVISE_H
+#define LAUNCH_SUPERVISE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kabi/fault.h"
+#include "launch/supervise_judge.h"
+
+struct supervisor;
+
+/* Counts, of all calls until now. */
+struct supervise_counts {
+	uint64_t connected; /* or in progress, of a socket that does not block */
+	uint64_t refused;   /* by a judgement */
+	uint64_t failed;    /* allowed, and could not be connected; or were given up */
+};
+
+/* Answer the calls that come to `listener`, which becomes ours. `rules` and what it points to stay
+ * the caller's and as they are. Returns 0, or -errno with `why`, and the listener closed.
+ */
+int supervisor_new(int listener, const struct supervise_rules *rules, struct supervisor **ret,
+		   struct fault *why);
+
+/* Readable when there is something to do. */
+int supervisor_fd(const struct supervisor *s);
+
+/* Do what there is to do, without waiting. Returns false when the last of the module has ended:
+ * then there is nothing more to do.
+ */
+bool supervisor_run(struct supervisor *s);
+
+void supervisor_counts(const struct supervisor *s, struct supervise_counts *ret);
+
+/* NULL: nothing. Calls that wait for an answer fail with ENOSYS. */
+void supervisor_free(struct supervisor *s);
+
+#endif

@@ -1,0 +1,43 @@
+/* The sockets of a supervised connect: what the module's is like, and one of ours like it. Inside
+ * this folder only.
+ */
+#ifndef LAUNCH_SUPERVISE_SOCKET_H
+#define LAUNCH_SUPERVISE_SOCKET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "launch/supervise_judge.h"
+
+/* A module's socket, by a copy of its descriptor. */
+struct socket_state {
+	struct socket_kind kind;
+	uint64_t inode; /* tells it from any other socket that is open */
+	bool non_blocking;
+	bool connected;
+	bool connecting;
+	int64_t send_timeout_us; /* for how long a blocking connect waits; 0: for ever */
+};
+
+/* Look at `fd`. Returns 0; -ENOTSOCK; or -errno. */
+int socket_look(int fd, struct socket_state *ret);
+
+/* Make a socket like `fd`, in its kind and in the options that a client sets before it connects.
+ * Only those that are listed are taken over: an option can change where a connection goes
+ * (IP_OPTIONS, SO_BINDTODEVICE). It does not block and is close-on-exec. Returns the descriptor, or
+ * -errno.
+ */
+int socket_like(int fd, const struct socket_kind *kind);
+
+/* Start to connect to the destination. Returns 0, or -errno: -EINPROGRESS when it is writable once
+ * it is done; -EAGAIN when the broker has no room for one more.
+ */
+int socket_connect(int fd, const struct destination *to, const struct supervise_rules *rules);
+
+/* How it went: 0 or -errno. */
+int socket_error(int fd);
+
+/* Block again. Returns 0, or -errno. */
+int socket_block(int fd);
+
+#endif
