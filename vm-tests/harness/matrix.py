@@ -1,6 +1,8 @@
 """A run of the matrix: rows to kernels, kernels to machines, machines to verdicts."""
 import concurrent.futures
+import contextlib
 import dataclasses
+import fcntl
 import functools
 import glob
 import os
@@ -315,7 +317,6 @@ def dropped_in(directory):
 
 def run(arguments, here):
     """What `vm` does; returns its exit code."""
-    start = time.monotonic()
     try:
         if arguments.verb == "cross":
             return write_toolchains(arguments, os.path.dirname(here))
@@ -330,12 +331,26 @@ def run(arguments, here):
         return report_fetch(matrix)
     if arguments.verb == "shell":
         return shell(matrix)
-    try:
-        verdicts = matrix.check_all()
-    finally:
-        matrix.progress.close()
-    matrix.write(verdicts, time.monotonic() - start)
+    with alone(matrix):
+        start = time.monotonic()
+        try:
+            verdicts = matrix.check_all()
+        finally:
+            matrix.progress.close()
+        matrix.write(verdicts, time.monotonic() - start)
     return 0 if verdicts and all(v.good for v in verdicts.values()) else 1
+
+
+@contextlib.contextmanager
+def alone(matrix):
+    """One run at a time writes results into a build directory."""
+    with open(os.path.join(matrix.out, "lock"), "w") as f:
+        try:
+            fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            matrix.progress.say(f"waiting for another run that writes to {matrix.out}")
+            fcntl.flock(f, fcntl.LOCK_EX)
+        yield
 
 
 def write_toolchains(arguments, source):
