@@ -54,6 +54,8 @@ const char *basis_name(enum basis basis)
 		return "claimed";
 	case BASIS_OBSERVED:
 		return "observed";
+	case BASIS_ASSUMED:
+		return "assumed";
 	}
 	return "none";
 }

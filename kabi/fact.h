@@ -15,6 +15,7 @@ enum basis {
 	BASIS_NONE,
 	BASIS_CLAIMED,	/* kernel config, a sysctl, the LSM list: somebody says so */
 	BASIS_OBSERVED, /* we made the call, or saw the denial */
+	BASIS_ASSUMED,	/* nobody says so: a kernel that is not here would */
 };
 
 /* No pointers: facts are gathered in a child and come back through shared memory. */
@@ -36,7 +37,8 @@ void fact_call(struct fact *f, enum answer answer, const char *call, int64_t r);
 void fact_text(struct fact *f, enum answer answer, enum basis basis, const char *call,
 	       const char *got);
 
-/* "unknown", "no", "yes"; "none", "claimed", "observed". */
+/* "unknown", "no", "yes"; "none", "claimed", "observed",
+ * "assumed". */
 const char *answer_name(enum answer answer);
 const char *basis_name(enum basis basis);
 

@@ -9,5 +9,6 @@
 #include "probe/gather.h"
 #include "probe/trial.h"
 #include "probe/trial_run.h"
+#include "probe/uevent.h"
 
 #endif

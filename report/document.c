@@ -71,6 +71,21 @@ static void trials_json(cJSON *object, const struct report *report)
 	micros_json(item, report, trials->micros);
 }
 
+static void assumed_json(cJSON *object, const struct assumption *a)
+{
+	char text[ASSUMPTION_TEXT_MAX];
+	cJSON *item;
+
+	if (!a) {
+		json_null(object, "assumed");
+		return;
+	}
+	item = json_object(object, "assumed");
+	json_text_or_null(item, "kernel", a->kernel);
+	assumption_text(a, text);
+	json_text(item, "text", text);
+}
+
 static void about_json(cJSON *object, const struct report *report)
 {
 	cJSON *about = json_object(object, "report");
@@ -84,6 +99,7 @@ static void about_json(cJSON *object, const struct report *report)
 		json_number(about, "duration_ms",
 			    (double)(long)(report->duration_ms * 1000) / 1000);
 	json_bool(about, "recorded", report->root != NULL);
+	assumed_json(about, report->assumption);
 	probes_json(about, report);
 	trials_json(about, report);
 }

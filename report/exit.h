@@ -1,8 +1,10 @@
-/* How oarbank-probe ends: its exit codes, and what it says on standard error before. */
+/* How oarbank-probe ends: its exit codes, what it says on standard error before, and whether its
+ * output was written. */
 #ifndef REPORT_EXIT_H
 #define REPORT_EXIT_H
 
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "kabi/fault.h"
 
@@ -18,6 +20,9 @@ int exit_usage(const char *verb, const struct fault *why);
 
 /* Standard output was written through stdio: 0, or EXIT_OURS, having said why. */
 int exit_flushed(void);
+
+/* Write all of it to standard output. 0 or -errno. */
+int write_whole(const char *text, size_t len);
 
 /* May standard output be coloured? NO_COLOR (no-color.org) and TERM have a say. */
 bool exit_wants_colour(void);

@@ -1,19 +1,16 @@
 /* oarbank-probe: what this node's kernel enforces for confined modules. */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kabi/recorded.h"
-#include "kabi/text.h"
 #include "report/exit.h"
-#include "report/options.h"
-#include "report/report.h"
+#include "report/make.h"
 #include "report/verbs.h"
+#include "report/watch.h"
 
 /* A descriptor opened while 0, 1 or 2 is closed would get its number, and our output. What is put
  * there can be neither read nor written, and needs no /dev.
@@ -29,68 +26,6 @@ static int check_stdio(void)
 			return -EBADF;
 	}
 	return 0;
-}
-
-static double now_ms(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e3 + (double)t.tv_nsec / 1e6;
-}
-
-/* The report's time: now, or SOURCE_DATE_EPOCH (reproducible-builds.org), which also stops timing.
- */
-static int set_time(struct report *report, double start_ms)
-{
-	const char *fixed = getenv("SOURCE_DATE_EPOCH");
-	int64_t epoch = 0;
-	struct tm tm;
-	time_t t;
-
-	if (fixed && text_int(fixed, 0, 253402300799, &epoch) < 0)
-		return -EINVAL;
-	t = fixed ? (time_t)epoch : time(NULL);
-	report->duration_ms = fixed ? -1 : now_ms() - start_ms;
-	if (!gmtime_r(&t, &tm) ||
-	    strftime(report->time, sizeof(report->time), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		return -EINVAL;
-	return 0;
-}
-
-/* The agent's home, for the free disk space (wire.md §2.1): where it is or would be. */
-static const char *agent_home(char buf[FACTS_PATH_MAX])
-{
-	const char *home = getenv("OARBANK_AGENT_HOME");
-	const char *data = getenv("XDG_DATA_HOME");
-	const char *user = getenv("HOME");
-	struct text t = text_start(buf, FACTS_PATH_MAX);
-
-	if (home && *home == '/') {
-		text_add(&t, home);
-	} else if (data && *data == '/') {
-		text_add(&t, data);
-		text_add(&t, "/oarbank/agent");
-	} else if (user && *user == '/') {
-		text_add(&t, user);
-		text_add(&t, "/.local/share/oarbank/agent");
-	}
-	return t.len && !t.cut ? buf : "/";
-}
-
-static uint32_t wanted_probes(const struct options *options)
-{
-	switch (options->mode) {
-	case MODE_SANDBOX:
-		return PROBE_BIT(PROBE_LANDLOCK) | PROBE_BIT(PROBE_SECCOMP);
-	case MODE_EXPLAIN:
-	case MODE_PAGE:
-	case MODE_JSON:
-	case MODE_HELP:
-	case MODE_VERSION:
-		break;
-	}
-	return PROBE_ALL & ~options->without;
 }
 
 /* What the page or the explanation prints, to be freed; NULL without memory. */
@@ -123,38 +58,18 @@ static char *compose(const struct options *options, const struct report *report)
 		return report_document(report);
 	case MODE_SANDBOX:
 		return report_sandbox_line(report);
+	case MODE_OPENMETRICS:
+		return report_openmetrics(report);
+	case MODE_NFD:
+		return report_nfd(report);
 	case MODE_PAGE:
 	case MODE_EXPLAIN:
+	case MODE_WATCH:
 	case MODE_HELP:
 	case MODE_VERSION:
 		break;
 	}
 	return compose_page(options, report);
-}
-
-/* Somebody we share the pipe with may have made it non-blocking. */
-static int wait_writable(void)
-{
-	struct pollfd p = { .fd = STDOUT_FILENO, .events = POLLOUT };
-
-	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
-}
-
-static int write_all(const char *text, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = write(STDOUT_FILENO, text, len);
-
-		if (n < 0 && errno == EAGAIN && wait_writable() == 0)
-			continue;
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		len -= (size_t)n;
-	}
-	return 0;
 }
 
 /* The whole output is made before its first byte is written; half of it must not end well. */
@@ -166,9 +81,9 @@ static int print(const struct options *options, const struct report *report)
 
 	if (!text)
 		return fail(EXIT_OURS, "make the report: ENOMEM");
-	r = write_all(text, strlen(text));
+	r = write_whole(text, strlen(text));
 	if (r == 0 && (options->mode == MODE_JSON || options->mode == MODE_SANDBOX))
-		r = write_all("\n", 1);
+		r = write_whole("\n", 1);
 	free(text);
 	if (r == 0)
 		return 0;
@@ -195,62 +110,24 @@ static int judge(const struct options *options, const struct report *report)
 	return code;
 }
 
-static int run_report(const struct options *options, struct report *report)
+static int report_on(const struct options *options, const struct kernel *k)
 {
-	struct verdict *verdicts;
-	int code;
-	int judged;
-
-	capabilities_derive(report->facts, &report->capabilities);
-	findings_derive(report->facts, &report->capabilities, &report->findings);
-	verdicts = report_verdicts(report);
-	if (!verdicts)
-		return fail(EXIT_OURS, "decide on the modules: ENOMEM");
-	report->verdicts = verdicts;
-	code = print(options, report);
-	judged = judge(options, report);
-	free(verdicts);
-	return code ? code : judged;
-}
-
-/* What the kernel says, and what it does. A recorded machine cannot be tried. */
-static int ask(const struct options *options, const struct kernel *k, struct facts **ret,
-	       struct fault *why)
-{
-	char home[FACTS_PATH_MAX];
-	const struct gather_options gather = {
-		.want = wanted_probes(options),
-		.home = options->root ? "/" : agent_home(home),
-	};
-	const struct trials_options trials = { 0 };
-	int r = facts_gather(k, &gather, ret, why);
-
-	if (r == 0 && !options->root && !options->no_trials)
-		trials_run(k, &trials, *ret);
-	return r;
-}
-
-static int gather_and_report(const struct options *options, const struct kernel *k)
-{
-	double start = now_ms();
-	struct modules modules = { 0 };
-	struct report report = { .modules = &modules, .root = options->root };
-	struct facts *facts = NULL;
+	struct made made;
 	struct fault why;
-	int code = EXIT_OURS;
+	int code;
 
-	if (ask(options, k, &facts, &why) < 0) {
-		fail(EXIT_OURS, why.text);
-	} else if (module_files_load(&options->files, &modules) < 0) {
-		fail(EXIT_OURS, "read the modules: ENOMEM");
-	} else if (set_time(&report, start) < 0) {
-		fail(EXIT_OURS, "SOURCE_DATE_EPOCH is not a time in seconds");
+	if (options->mode == MODE_WATCH)
+		return watch(options, k);
+	if (report_make(options, k, false, &made, &why) < 0) {
+		code = fail(EXIT_OURS, why.text);
 	} else {
-		report.facts = facts;
-		code = run_report(options, &report);
+		int judged;
+
+		code = print(options, &made.report);
+		judged = judge(options, &made.report);
+		code = code ? code : judged;
 	}
-	modules_free(&modules);
-	facts_free(facts);
+	report_unmake(&made);
 	return code;
 }
 
@@ -269,10 +146,10 @@ static int run(const struct options *options)
 		return exit_flushed();
 	}
 	if (!options->root)
-		return gather_and_report(options, &kernel_live);
+		return report_on(options, &kernel_live);
 	if (recorded_open(options->root, &recorded, &why) < 0)
 		return fail(EXIT_OURS, why.text);
-	code = gather_and_report(options, &recorded);
+	code = report_on(options, &recorded);
 	recorded_close(&recorded);
 	return code;
 }

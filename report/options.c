@@ -31,6 +31,46 @@ static int take_sandbox(void *state, const char *arg, struct fault *why)
 	return set_mode(state, MODE_SANDBOX, "--sandbox", why);
 }
 
+static const struct format {
+	const char *name;
+	enum mode mode;
+} formats[] = {
+	{ "page", MODE_PAGE },	     { "json", MODE_JSON },
+	{ "sandbox", MODE_SANDBOX }, { "openmetrics", MODE_OPENMETRICS },
+	{ "nfd", MODE_NFD },
+};
+#define FORMAT_COUNT (sizeof(formats) / sizeof(formats[0]))
+
+static const char *format_word(size_t i)
+{
+	return i < FORMAT_COUNT ? formats[i].name : NULL;
+}
+
+static int take_format(void *state, const char *arg, struct fault *why)
+{
+	for (size_t i = 0; i < FORMAT_COUNT; i++)
+		if (strcmp(formats[i].name, arg) == 0)
+			return set_mode(state, formats[i].mode, "--format", why);
+	return command_refuse(why, "no format is named '", arg,
+			      "'; there are page, json, sandbox, openmetrics, nfd");
+}
+
+static int take_watch(void *state, const char *arg, struct fault *why)
+{
+	(void)arg;
+	return set_mode(state, MODE_WATCH, "--watch", why);
+}
+
+static int take_assume_abi(void *state, const char *arg, struct fault *why)
+{
+	return assumption_take_abi(arg, &((struct parser *)state)->ret->assumption, why);
+}
+
+static int take_assume_kernel(void *state, const char *arg, struct fault *why)
+{
+	return assumption_take_kernel(arg, &((struct parser *)state)->ret->assumption, why);
+}
+
 static int unknown_capability(const char *name, struct fault *why)
 {
 	char names[FAULT_TEXT_MAX] = "";
@@ -162,6 +202,8 @@ static const struct command_option option_rows[] = {
 	{ "--json", NULL, take_json, "print the whole report as one line of JSON", NULL },
 	{ "--sandbox", NULL, take_sandbox, "print the sandbox report of the wire, one line of JSON",
 	  NULL },
+	{ "--format", "NAME", take_format, "page, json, sandbox, openmetrics or nfd", format_word },
+	{ "--watch", NULL, take_watch, "print a line of JSON now and at every change", NULL },
 	{ "--explain", "CAPABILITY", take_explain, "tell one capability in full", capability_word },
 	{ "--require", "NAME[,NAME]", take_require,
 	  "exit 1 when one of these capabilities is not enforced", capability_word },
@@ -171,8 +213,12 @@ static const struct command_option option_rows[] = {
 	  "the same for every module of a release's modules.json", NULL },
 	{ "--without", "PROBE[,PROBE]", take_without,
 	  "leave out host, cgroup, gpu, settings, engine, net or bpf", probe_word },
-	{ "--no-trials", NULL, take_no_trials,
-	  "take the kernel's word: try nothing, and say so", NULL },
+	{ "--no-trials", NULL, take_no_trials, "take the kernel's word: try nothing, and say so",
+	  NULL },
+	{ "--assume-abi", "N", take_assume_abi,
+	  "tell what it would be with that Landlock ABI, marked as assumed", NULL },
+	{ "--assume-kernel", "X.Y", take_assume_kernel,
+	  "the same for the Landlock of that kernel release", NULL },
 	{ "--root", "DIR", take_root, "read a recorded machine instead of this one", NULL },
 	{ "--help", NULL, take_help, "print this", NULL },
 	{ "--version", NULL, take_version, "print the version", NULL },
@@ -184,16 +230,32 @@ const struct command options_command = {
 	.option_count = sizeof(option_rows) / sizeof(option_rows[0]),
 };
 
+/* What does not go together. */
+static int check_together(const struct options *o, const char *mode, struct fault *why)
+{
+	bool whole = o->mode != MODE_SANDBOX && o->mode != MODE_EXPLAIN;
+	bool shown = o->mode == MODE_PAGE || o->mode == MODE_JSON || o->mode == MODE_EXPLAIN;
+
+	if (o->files.count && !whole)
+		return command_refuse(why, "modules are part of the whole report, not of ", mode,
+				      "");
+	if (assumption_made(&o->assumption) && !shown)
+		return command_refuse(why, mode, " tells what is, and cannot be marked as assumed",
+				      "");
+	if (o->root && o->mode == MODE_WATCH)
+		return command_refuse(why, "a recorded machine does not change: --root and ", mode,
+				      "");
+	return 0;
+}
+
 int options_parse(int argc, char **argv, struct options *ret, struct fault *why)
 {
 	struct options options = { .explain = -1 };
 	struct parser p = { .ret = &options };
 	int r = command_parse(&options_command, argc, argv, &p, why);
 
-	if (r == 0 && options.files.count &&
-	    (options.mode == MODE_SANDBOX || options.mode == MODE_EXPLAIN))
-		r = command_refuse(why, "modules are part of the whole report, not of ",
-				   p.mode_option, "");
+	if (r == 0)
+		r = check_together(&options, p.mode_option, why);
 	if (r < 0)
 		options_free(&options);
 	else

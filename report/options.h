@@ -8,6 +8,7 @@
 
 #include "kabi/fault.h"
 #include "probe/probe.h"
+#include "report/assume.h"
 #include "report/command.h"
 #include "report/module_files.h"
 
@@ -16,6 +17,9 @@ enum mode {
 	MODE_JSON,
 	MODE_SANDBOX,
 	MODE_EXPLAIN,
+	MODE_OPENMETRICS,
+	MODE_NFD,
+	MODE_WATCH,
 	MODE_HELP,
 	MODE_VERSION,
 };
@@ -25,7 +29,8 @@ struct options {
 	const char *root; /* NULL: this machine */
 	uint32_t without; /* PROBE_BIT() of what not to run */
 	bool no_trials;
-	int explain;	  /* enum capability_id of --explain */
+	struct assumption assumption;
+	int explain; /* enum capability_id of --explain */
 	bool require[CAPABILITY_COUNT];
 	struct module_files files; /* freed by options_free() */
 };

@@ -70,6 +70,12 @@ static void put_title(const struct layout *l, const struct report *report)
 		add_all(&t, ", in a container (", h->container, ")");
 	if (report->root)
 		add_all(&t, ", as recorded in ", report->root, "");
+	if (report->assumption) {
+		char assumed[ASSUMPTION_TEXT_MAX];
+
+		assumption_text(report->assumption, assumed);
+		add_all(&t, ", ASSUMING ", assumed, " instead of its own kernel");
+	}
 	layout_text(l, INK_BOLD, 0, line);
 }
 

@@ -7,6 +7,7 @@
 #include <stdio.h>
 
 #include "probe/probe.h"
+#include "report/assume.h"
 #include "report/modules.h"
 #include "report/verdict.h"
 
@@ -18,8 +19,10 @@ struct report {
 	const struct verdict
 		*verdicts;  /* one for each entry of modules; of a refused one, nothing */
 	char time[24];	    /* "2026-01-31T12:00:00Z" */
+	int64_t epoch;	    /* the same, in seconds since 1970 */
 	double duration_ms; /* of the gathering; < 0: not told */
 	const char *root;   /* the recorded machine, or NULL */
+	const struct assumption *assumption; /* NULL: this kernel as it is */
 };
 
 /* Decide on every module of `report`. Returns the verdicts, to be freed, or NULL without memory. */
@@ -30,6 +33,10 @@ struct verdict *report_verdicts(const struct report *report);
  */
 char *report_document(const struct report *report);
 char *report_sandbox_line(const struct report *report);
+
+/* As OpenMetrics text, and as features for Kubernetes' node-feature-discovery; as above. */
+char *report_openmetrics(const struct report *report);
+char *report_nfd(const struct report *report);
 
 /* For people. `colour`: with ANSI colours. */
 void report_page(const struct report *report, bool colour, FILE *out);

@@ -1,0 +1,241 @@
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/diff.h"
+
+#include "kabi/text.h"
+#include "report/json.h"
+#include "report/layout.h"
+
+#define LINE_MAX_LEN 1024
+#define NAME_WIDTH 30
+
+static const char *string_at(const cJSON *object, const char *key)
+{
+	const cJSON *item = cJSON_GetObjectItemCaseSensitive(object, key);
+
+	return cJSON_IsString(item) ? item->valuestring : NULL;
+}
+
+/* A value as a person writes it; what has members, as JSON. */
+static void add_value(struct text *t, const cJSON *value)
+{
+	char *json;
+
+	if (cJSON_IsString(value)) {
+		text_add(t, value->valuestring);
+	} else if (cJSON_IsNull(value)) {
+		text_add(t, "none");
+	} else {
+		json = cJSON_PrintUnformatted(value);
+		text_add(t, json ? json : "(out of memory)");
+		free(json);
+	}
+}
+
+/* The item of `list` in `report` whose `key` is the part of `path` behind "LIST.". */
+static const cJSON *item_of(const cJSON *report, const char *list, const char *key,
+			    const char *path)
+{
+	const cJSON *all = cJSON_GetObjectItemCaseSensitive(report, list);
+	const char *rest = path + strlen(list) + 1;
+	const cJSON *item;
+
+	cJSON_ArrayForEach(item, all)
+	{
+		const char *name = string_at(item, key);
+		size_t len = name ? strlen(name) : 0;
+
+		if (name && strncmp(rest, name, len) == 0 && (!rest[len] || rest[len] == '.'))
+			return item;
+	}
+	return NULL;
+}
+
+/* "is enforced, was unavailable: because". False: the change is another one. */
+static bool say_capability(const struct diff_change *c, const cJSON *to, struct text *label,
+			   struct text *t)
+{
+	const cJSON *item;
+
+	if (!text_starts(c->path, "capabilities.") || !text_ends(c->path, ".status") || !c->from ||
+	    !c->to)
+		return false;
+	item = item_of(to, "capabilities", "name", c->path);
+	text_add(label, item ? string_at(item, "name") : c->path);
+	add_value(t, c->to);
+	text_add(t, ", was ");
+	add_value(t, c->from);
+	if (item && string_at(item, "why")) {
+		text_add(t, ": ");
+		text_add(t, string_at(item, "why"));
+	}
+	return true;
+}
+
+static bool say_finding(const struct diff_change *c, struct text *label, struct text *t)
+{
+	const cJSON *item = c->to ? c->to : c->from;
+
+	if (!text_starts(c->path, "findings.") || (c->from && c->to))
+		return false;
+	text_add(label, c->path + strlen("findings."));
+	text_add(t, c->to ? "new: " : "gone: ");
+	text_add(t, string_at(item, "text") ? string_at(item, "text") : "");
+	return true;
+}
+
+static bool say_module(const struct diff_change *c, const cJSON *to, struct text *label,
+		       struct text *t)
+{
+	const cJSON *item;
+
+	if (!text_starts(c->path, "modules.") || !text_ends(c->path, ".runs") || !c->to)
+		return false;
+	item = item_of(to, "modules", "name", c->path);
+	text_add(label, "module ");
+	text_add(label, item ? string_at(item, "name") : c->path);
+	text_add(t, cJSON_IsTrue(c->to) ? "runs here now" : "no longer runs here: ");
+	if (!cJSON_IsTrue(c->to) && item && string_at(item, "message"))
+		text_add(t, string_at(item, "message"));
+	return true;
+}
+
+/* One change: what it is about, and what became of it. */
+static void say(const struct diff_change *c, const cJSON *to, struct text *label, struct text *t)
+{
+	if (say_capability(c, to, label, t) || say_finding(c, label, t) ||
+	    say_module(c, to, label, t))
+		return;
+	text_add(label, c->path);
+	if (!c->from || !c->to) {
+		text_add(t, c->to ? "new: " : "gone: ");
+		add_value(t, c->to ? c->to : c->from);
+		return;
+	}
+	add_value(t, c->from);
+	text_add(t, " -> ");
+	add_value(t, c->to);
+}
+
+static const char *heading_of(const char *path)
+{
+	if (text_starts(path, "capabilities.") && text_ends(path, ".status"))
+		return "Capabilities";
+	if (text_starts(path, "modules."))
+		return "Modules";
+	if (text_starts(path, "findings."))
+		return "Findings";
+	if (text_starts(path, "kernel."))
+		return "What the kernel answers";
+	if (text_starts(path, "capabilities."))
+		return "Reasons and evidence";
+	return "The node";
+}
+
+static enum ink ink_of(const struct diff_change *c)
+{
+	if (!text_ends(c->path, ".status") || !cJSON_IsString(c->to))
+		return INK_PLAIN;
+	return strcmp(c->to->valuestring, "enforced") == 0 ? INK_GREEN : INK_RED;
+}
+
+static const char *mark_of(const struct diff_change *c)
+{
+	enum ink ink = ink_of(c);
+
+	return ink == INK_GREEN ? "✓" : ink == INK_RED ? "✗" : "·";
+}
+
+static void say_report(struct text *t, const cJSON *report)
+{
+	const char *name = string_at(report, "hostname");
+	const char *time = string_at(cJSON_GetObjectItemCaseSensitive(report, "report"), "time");
+
+	text_add(t, name ? name : "a node");
+	text_add(t, time ? " of " : "");
+	text_add(t, time ? time : "");
+}
+
+void diff_page(const struct diff *diff, const cJSON *from, const cJSON *to, bool colour, FILE *out)
+{
+	const struct layout l = { out, colour };
+	const char *heading = "";
+	char line[LINE_MAX_LEN];
+	struct text t = TEXT_BUF(line);
+
+	say_report(&t, from);
+	text_add(&t, " -> ");
+	say_report(&t, to);
+	text_add(&t, diff->count == 0 ? ": nothing changed" : "");
+	layout_text(&l, INK_BOLD, 0, line);
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct diff_change *c = &diff->of[i];
+		char label[DIFF_PATH_MAX];
+		struct text name = TEXT_BUF(label);
+
+		if (strcmp(heading, heading_of(c->path)) != 0) {
+			heading = heading_of(c->path);
+			layout_heading(&l, heading);
+		}
+		t = TEXT_BUF(line);
+		say(c, to, &name, &t);
+		layout_row(&l, ink_of(c), mark_of(c), label, NAME_WIDTH, line);
+	}
+}
+
+static void about_json(cJSON *root, const char *key, const cJSON *report)
+{
+	cJSON *item = json_object(root, key);
+
+	json_text_or_null(item, "hostname", string_at(report, "hostname"));
+	json_text_or_null(item, "time",
+			  string_at(cJSON_GetObjectItemCaseSensitive(report, "report"), "time"));
+}
+
+static void value_json(cJSON *item, const char *key, const cJSON *value)
+{
+	cJSON *copy = value ? cJSON_Duplicate(value, true) : cJSON_CreateNull();
+
+	if (copy && cJSON_AddItemToObject(item, key, copy))
+		return;
+	cJSON_Delete(copy);
+	json_null(NULL, key);
+}
+
+int diff_json(const struct diff *diff, const cJSON *from, const cJSON *to, FILE *out)
+{
+	cJSON *root = cJSON_CreateObject();
+	cJSON *list;
+	char *text;
+
+	json_number(root, "diff", 1);
+	json_bool(root, "same", diff->count == 0);
+	about_json(root, "from", from);
+	about_json(root, "to", to);
+	list = json_array(root, "changes");
+	for (size_t i = 0; i < diff->count; i++) {
+		const struct diff_change *c = &diff->of[i];
+		cJSON *item = json_add_object(list);
+		char label[DIFF_PATH_MAX];
+		char line[LINE_MAX_LEN];
+		struct text name = TEXT_BUF(label);
+		struct text t = TEXT_BUF(line);
+
+		say(c, to, &name, &t);
+		json_text(item, "path", c->path);
+		value_json(item, "from", c->from);
+		value_json(item, "to", c->to);
+		json_text(item, "about", label);
+		json_text(item, "text", line);
+	}
+	text = json_failed() ? NULL : cJSON_PrintUnformatted(root);
+	cJSON_Delete(root);
+	if (!text)
+		return -ENOMEM;
+	fputs(text, out);
+	fputs("\n", out);
+	free(text);
+	return 0;
+}

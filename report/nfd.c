@@ -1,0 +1,94 @@
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "report/report.h"
+
+#include "kabi/text.h"
+
+/* A label's value: at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends. */
+#define LABEL_MAX 63
+
+static void put_label(FILE *out, const char *name, const char *value)
+{
+	char buf[LABEL_MAX + 1];
+	size_t len = 0;
+
+	for (const char *c = value; *c && len < LABEL_MAX; c++) {
+		bool plain = isalnum((unsigned char)*c);
+
+		if (plain || (len > 0 && strchr("-_.", *c)))
+			buf[len++] = *c;
+		else if (len > 0)
+			buf[len++] = '_';
+	}
+	while (len > 0 && !isalnum((unsigned char)buf[len - 1]))
+		len--;
+	buf[len] = '\0';
+	fprintf(out, "oarbank-%s=%s\n", name, buf);
+}
+
+static void put_number(FILE *out, const char *name, int64_t number)
+{
+	char buf[24];
+	struct text t = TEXT_BUF(buf);
+
+	text_add_int(&t, number);
+	put_label(out, name, buf);
+}
+
+static void put_modules(FILE *out, const struct report *report)
+{
+	for (size_t i = 0; i < report->modules->count; i++) {
+		const struct module_entry *entry = &report->modules->entries[i];
+		char name[LABEL_MAX + 1];
+		struct text t = TEXT_BUF(name);
+
+		if (entry->refused)
+			continue;
+		text_add(&t, "module.");
+		for (const char *c = entry->module.name; *c; c++)
+			text_add_bytes(&t, isalnum((unsigned char)*c) || *c == '-' ? c : "-", 1);
+		put_label(out, name, report->verdicts[i].code == VERDICT_RUNS ? "true" : "false");
+	}
+}
+
+static void put_all(FILE *out, const struct report *report)
+{
+	const struct backend *backend = &report->capabilities.backend;
+	const struct gpu_facts *g = &report->facts->gpu;
+	uint32_t usable = 0;
+
+	put_label(out, "sandbox", backend->present ? "landlock" : "none");
+	put_number(out, "landlock-abi", backend->abi);
+	for (int i = 0; i < CAPABILITY_COUNT; i++) {
+		char name[LABEL_MAX + 1];
+		struct text t = TEXT_BUF(name);
+
+		text_add(&t, "capability.");
+		text_add(&t, capability_rows[i].name);
+		put_label(out, name, status_name(report->capabilities.of[i].status));
+	}
+	for (uint32_t i = 0; i < g->gpu_count; i++)
+		usable += g->gpus[i].usable == ANSWER_YES;
+	if (report->facts->outcomes[PROBE_GPU].outcome == OUTCOME_DONE)
+		put_number(out, "gpus-usable", usable);
+	put_modules(out, report);
+}
+
+char *report_nfd(const struct report *report)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out = open_memstream(&text, &size);
+	bool bad;
+
+	if (!out)
+		return NULL;
+	put_all(out, report);
+	bad = ferror(out);
+	if (fclose(out) == 0 && !bad)
+		return text;
+	free(text);
+	return NULL;
+}
