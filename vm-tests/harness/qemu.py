@@ -48,7 +48,10 @@ def unpacked(tree, arch):
     if not loader or not os.path.exists(program):
         raise BootError(f"{tree} has no {PROGRAM[arch]}")
     firmware = [word for d in ("qemu", "seabios") for word in ("-L", os.path.join(tree, "usr", "share", d))]
-    return _checked([loader, "--library-path", libraries, program, *firmware], "private apt root")
+    # Its own modules too: those of an installed QEMU are of another build.
+    modules = f"QEMU_MODULE_DIR={tree}/usr/lib/{triplet}/qemu"
+    command = ["env", modules, loader, "--library-path", libraries, program, *firmware]
+    return _checked(command, "private apt root")
 
 
 def installed(arch):
