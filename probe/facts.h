@@ -21,7 +21,7 @@ enum trial_group {
 	TRIAL_GROUP_PLAIN, /* no grants but directories: one of each kind */
 	TRIAL_GROUP_EGRESS,
 	TRIAL_GROUP_BROKER,
-	TRIAL_GROUP_GRANTS, /* exec_writable and gpu */
+	TRIAL_GROUP_GRANTS,    /* exec_writable and gpu */
 	TRIAL_GROUP_CONTAINER, /* no sandbox, but a container */
 };
 #define TRIAL_GROUP_COUNT 5

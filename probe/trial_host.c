@@ -58,7 +58,8 @@ static bool wants_control(const struct side *side, size_t number)
 
 static bool wants(const struct side *side, size_t number)
 {
-	if (run_of(side, number)->end != TRIAL_NEVER)
+	if (run_of(side, number)->end != TRIAL_NEVER ||
+	    (side->board->wire_only && !capability_rows[trial_at(number)->capability].on_wire))
 		return false;
 	return side->confined ? trial_at(number)->group == side->group
 			      : wants_control(side, number);

@@ -10,6 +10,7 @@
 struct trial_board {
 	const struct kernel *k;
 	uint32_t timeout_ms;
+	bool wire_only;
 	uint32_t abi;	  /* of Landlock */
 	uint32_t current; /* the trial that is running */
 	char dir[STAGE_DIR_MAX];

@@ -148,6 +148,7 @@ void trials_run(const struct kernel *k, const struct trials_options *options, st
 		return;
 	}
 	board->k = k;
+	board->wire_only = options->wire_only;
 	board->abi = (uint32_t)facts->landlock.abi.value;
 	board->timeout_ms = options->timeout_ms ? options->timeout_ms : TIMEOUT_MS_DEFAULT;
 	run_host(board);

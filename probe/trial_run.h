@@ -2,6 +2,7 @@
 #ifndef PROBE_TRIAL_RUN_H
 #define PROBE_TRIAL_RUN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "kabi/kernel.h"
@@ -9,6 +10,7 @@
 
 struct trials_options {
 	uint32_t timeout_ms; /* for one trial; 0: 1000 */
+	bool wire_only;	     /* leave out what no name of the wire stands on: broker, container */
 };
 
 /* Fill facts->trials. The launcher confines itself through `k`; what is tried goes straight to the

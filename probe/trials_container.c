@@ -22,7 +22,8 @@
 #endif
 
 #define END_MS 1000 /* in which what is killed must be gone */
-#define STILL_MS 2  /* in which what is not frozen answers */
+#define PAUSE_MS 10
+#define STILL_MS 2 /* in which what is not frozen answers */
 #define MEMORY_LIMIT (8U << 20)
 #define MEMORY_TOUCHED (24U << 20)
 #define PIDS_LIMIT 3
@@ -71,7 +72,7 @@ static int start_pipes(struct module *m)
 	return 0;
 }
 
-/* `limits` of a leaf, or NULL for none even where there could be one. `needs` is the controllers
+/* `limits` of a leaf; NULL: for a node that has none, and for no other. `needs` is the controllers
  * that the limits take, as bits. What a leaf would need is needed for the control as well, so that
  * a node without leaves has nothing to compare.
  */
@@ -82,7 +83,7 @@ static int start_module(const struct stage *s, const struct trial_limits *limits
 	int r;
 
 	*m = (struct module){ .stage = s, .contained = s->contained && limits, .leader = -1 };
-	if (controllers < 0 || ((unsigned)controllers & needs) != needs)
+	if (limits ? controllers < 0 || ((unsigned)controllers & needs) != needs : controllers >= 0)
 		return -EOPNOTSUPP;
 	r = start_pipes(m);
 	if (r < 0)
@@ -159,6 +160,7 @@ static int leave_group(const struct module *m)
 		pause();
 }
 
+/* As it is done with a leaf, without one, and by who only knows the group. */
 static int end_as(const struct module *m)
 {
 	if (m->contained)
@@ -168,7 +170,24 @@ static int end_as(const struct module *m)
 	return kill(-m->leader, SIGKILL) < 0 ? -errno : 0;
 }
 
-/* args: 0 by the leaf, 1 by the tree of processes, as where there is no leaf */
+/* Returns 0 when it lives on. A search for processes may miss one, and is repeated. */
+static int outlives(const struct module *m, int gone)
+{
+	int ms = m->stage->contained ? END_MS : 0;
+
+	do {
+		int r = end_as(m);
+
+		if (r < 0)
+			return r;
+		if (is_readable(gone, ms ? PAUSE_MS : 0))
+			return -ESRCH;
+		ms -= PAUSE_MS;
+	} while (ms > 0);
+	return 0;
+}
+
+/* args: 0 ended by its leaf, 1 by the tree of processes, where there is no leaf */
 static int try_escape(const struct stage *s, const struct trial *t)
 {
 	static const struct trial_limits none;
@@ -185,9 +204,7 @@ static int try_escape(const struct stage *s, const struct trial *t)
 	if (is_readable(m.from, END_MS) &&
 	    read(m.from, &escaped, sizeof(escaped)) == (ssize_t)sizeof(escaped)) {
 		gone = (int)syscall(SYS_pidfd_open, escaped, 0);
-		r = gone < 0 ? -errno : end_as(&m);
-		if (r == 0 && is_readable(gone, s->contained ? END_MS : 0))
-			r = -ESRCH;
+		r = gone < 0 ? -errno : outlives(&m, gone);
 		if (gone >= 0)
 			close(gone);
 	}
@@ -375,7 +392,7 @@ static const struct trial rows[] = {
 	  .attempt = try_escape,
 	  .args = { 0 } },
 	{ .id = "container.escape-sweep",
-	  .what = "outlive it when its processes are looked for",
+	  .what = "outlive it where its processes are looked for",
 	  .capability = CAPABILITY_PROCESS_CONTAINER,
 	  GROUP,
 	  .errors = { ESRCH },

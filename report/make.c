@@ -77,7 +77,7 @@ static int ask(const struct options *options, const struct kernel *k, bool quick
 		.want = wanted_probes(options, quick),
 		.home = options->root ? "/" : agent_home(home),
 	};
-	const struct trials_options trials = { 0 };
+	const struct trials_options trials = { .wire_only = options->mode == MODE_SANDBOX };
 	bool assumed = assumption_made(&options->assumption);
 	int r = facts_gather(k, &gather, ret, why);
 

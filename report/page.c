@@ -368,10 +368,14 @@ static void put_trial(const struct layout *l, const struct report *report, size_
 	struct text t = TEXT_BUF(line);
 
 	add_all(&t, trial->what, ": ", "");
-	trial_add_run(&t, &fact->control);
-	text_add(&t, " without the sandbox, ");
 	trial_add_run(&t, &fact->confined);
-	add_all(&t, " in it (", trial->id, ")");
+	text_add(&t, " in the sandbox");
+	if (fact->control.end != TRIAL_NEVER) {
+		text_add(&t, ", ");
+		trial_add_run(&t, &fact->control);
+		text_add(&t, " without it");
+	}
+	add_all(&t, " (", trial->id, ")");
 	layout_row(l, trial_ink(verdict), trial_mark(verdict), trial_verdict_name(verdict),
 		   NAME_WIDTH, line);
 }
