@@ -288,6 +288,10 @@ void options_help(FILE *out)
 		fprintf(out, "%s%s", i % 5 == 0 ? "\n  " : " ", capability_rows[i].name);
 	fputs("\n"
 	      "\n"
+	      "What is enforced was tried by a confined process, for --sandbox and --require\n"
+	      "too, in a private directory (in TMPDIR, or in memory) of which nothing is left.\n"
+	      "That takes some 20 ms; --no-trials leaves it out.\n"
+	      "\n"
 	      "FILE may be - for standard input. NO_COLOR and OARBANK_NODE_NAME are honoured;\n"
 	      "with SOURCE_DATE_EPOCH the report's time is that, and nothing is timed.\n"
 	      "\n"
