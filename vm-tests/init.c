@@ -42,7 +42,9 @@
 #define WORDS_MAX 64
 #define ROW_MAX (64 * 1024)
 #define CGROUP "/sys/fs/cgroup"
-#define RUNS_IN CGROUP "/oarbank"
+#define DELEGATED CGROUP "/oarbank"
+#define AGENT \
+	"agent" /* the leaf an agent moves itself to, so that the group above can have others */
 
 static void problem(const char *what)
 {
@@ -149,15 +151,39 @@ static void delegate(const char *dir)
 	}
 }
 
-/* Version 2 with a group that belongs to the user, and everything we run inside it. */
+/* Version 2 with a group that belongs to the user, laid out as an agent does it that was started
+ * there. */
 static void cgroup_unified(void)
 {
 	mount_at("cgroup2", CGROUP, MS_NOSUID | MS_NODEV | MS_NOEXEC, "nsdelegate");
 	put(CGROUP "/cgroup.subtree_control", "+cpu +memory +pids");
-	if (mkdir(RUNS_IN, 0755) < 0)
-		problem(RUNS_IN);
-	delegate(RUNS_IN);
-	child_cgroup(RUNS_IN);
+	if (mkdir(DELEGATED, 0755) < 0 || mkdir(DELEGATED "/" AGENT, 0755) < 0)
+		problem(DELEGATED);
+	put(DELEGATED "/cgroup.subtree_control", "+cpu +memory +pids");
+	delegate(DELEGATED);
+	delegate(DELEGATED "/" AGENT);
+	child_cgroup(DELEGATED "/" AGENT);
+}
+
+/* The same in a unit with Delegate=yes, as its user. */
+static void lay_out_unit(void)
+{
+	char own[256] = "", dir[300], file[340];
+	int fd = open("/proc/self/cgroup", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, own, sizeof(own) - 1) < 4)
+		problem("/proc/self/cgroup");
+	if (fd >= 0)
+		close(fd);
+	own[strcspn(own, "\n")] = '\0';
+	snprintf(dir, sizeof(dir), CGROUP "%s", own + 3); /* behind "0::" */
+	snprintf(file, sizeof(file), "%s/" AGENT, dir);
+	if (mkdir(file, 0755) < 0)
+		problem(file);
+	snprintf(file, sizeof(file), "%s/" AGENT "/cgroup.procs", dir);
+	put(file, "0");
+	snprintf(file, sizeof(file), "%s/cgroup.subtree_control", dir);
+	put(file, "+cpu +memory +pids");
 }
 
 /* Version 1, one hierarchy for each controller the kernel still has there. */
@@ -323,12 +349,14 @@ static int beside_another(const char *mode)
 {
 	if (channel_open() < 0)
 		return 1;
-	if (strcmp(mode, "unit") == 0)
+	if (strcmp(mode, "unit") == 0) {
+		lay_out_unit();
 		follow_row(1);
-	else if (strcmp(mode, "open") == 0)
+	} else if (strcmp(mode, "open") == 0) {
 		chmod(channel_path(), 0666);
-	else if (strcmp(mode, "finish") == 0)
+	} else if (strcmp(mode, "finish") == 0) {
 		finish();
+	}
 	return 0;
 }
 
