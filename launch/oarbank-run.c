@@ -98,6 +98,7 @@ static int say(const char *text, size_t len, int exit_code)
 struct session {
 	struct run_command command;
 	struct run run;
+	struct network network;
 	int signals;   /* readable when somebody asks for the end */
 	bool stopping; /* somebody has */
 	bool unwritten;
@@ -142,10 +143,14 @@ static void follow(struct session *s)
 		struct pollfd fds[] = {
 			{ .fd = s->run.channel, .events = POLLIN },
 			{ .fd = s->signals, .events = POLLIN },
+			{ .fd = network_fd(&s->network), .events = POLLIN },
 		};
 
-		if (k->poll(k, fds, 2, -1) < 0)
+		if (k->poll(k, fds, 3, -1) < 0)
 			continue;
+		/* The listener comes before the news that the module is confined. */
+		if (fds[2].revents)
+			network_serve(k, &s->network);
 		if (fds[1].revents)
 			pass_signal_on(s);
 		if (fds[0].revents)
@@ -226,7 +231,10 @@ static void start(struct session *s, char **envp)
 	o->launcher = launcher;
 	o->envp = envp;
 	if (r == 0)
+		r = network_begin(k, &s->command.network, o, &s->network, &outcome->why);
+	if (r == 0)
 		r = run_start(k, o, &s->run, &outcome->why);
+	network_started(k, &s->network);
 	if (r == 0)
 		return;
 	s->run.state = RUN_ENDED;
@@ -245,6 +253,7 @@ static int verb_run(int argc, char **argv, char **envp)
 	/* What outlives a lost keeper comes to us. */
 	k->prctl(k, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	s.run.channel = -1;
+	network_init(&s.network);
 	s.signals = k->signal_mask(k, STOP_SIGNALS, &mask);
 	if (s.signals == 0)
 		s.signals = k->signal_fd(k, STOP_SIGNALS);
@@ -258,6 +267,8 @@ static int verb_run(int argc, char **argv, char **envp)
 		return EXIT_NOT_WRITTEN;
 	start(&s, envp);
 	follow(&s);
+	if (network_end(k, &s.network) != 0)
+		complain("the proxy did not end well", "");
 	if (s.run.outcome.left_behind && s.run.container.kind == CONTAINER_GROUP)
 		end_orphans(&s);
 	write_result(&s);

@@ -13,7 +13,8 @@ struct reader {
 	const char *key; /* whose value comes next */
 	const char *seen[POLICY_KEYS_MAX];
 	size_t seen_count;
-	bool has_port; /* proxy_port is a number */
+	bool has_port;	   /* proxy_port is a number */
+	uint16_t own_port; /* takes its place; 0: none does */
 };
 
 static const char *const kind_names[] = {
@@ -327,6 +328,10 @@ static int check_whole(struct reader *r)
 	if (r->policy->net != NET_EGRESS_ALLOWLIST)
 		return 0;
 	r->key = "proxy_port";
+	if (r->own_port) {
+		r->policy->proxy_port = r->own_port;
+		return 0;
+	}
 	if (!r->has_port)
 		return refuse(r, "missing, and net 'egress-allowlist' needs one");
 	if (r->policy->proxy_port == 0)
@@ -354,11 +359,12 @@ const char *root_kind_name(enum root_kind kind)
 	return kind_names[kind];
 }
 
-int policy_parse(char *text, size_t size, struct policy *ret, struct fault *why)
+static int parse(char *text, size_t size, uint16_t own_port, struct policy *ret, struct fault *why)
 {
 	struct reader r = {
 		.json = { .start = text, .at = text, .end = text + size, .why = why },
 		.policy = ret,
+		.own_port = own_port,
 	};
 	int err;
 
@@ -371,8 +377,13 @@ int policy_parse(char *text, size_t size, struct policy *ret, struct fault *why)
 	return err;
 }
 
-int policy_read(const struct kernel *k, const char *path, char *text, size_t text_size,
-		struct policy *ret, struct fault *why)
+int policy_parse(char *text, size_t size, struct policy *ret, struct fault *why)
+{
+	return parse(text, size, 0, ret, why);
+}
+
+int policy_read_for_proxy(const struct kernel *k, const char *path, uint16_t port, char *text,
+			  size_t text_size, struct policy *ret, struct fault *why)
 {
 	ssize_t len = file_read(k, path, text, text_size);
 
@@ -382,5 +393,11 @@ int policy_read(const struct kernel *k, const char *path, char *text, size_t tex
 	}
 	if (len < 0)
 		return fault_errno(why, "read", NULL, (int)-len);
-	return policy_parse(text, (size_t)len, ret, why);
+	return parse(text, (size_t)len, port, ret, why);
+}
+
+int policy_read(const struct kernel *k, const char *path, char *text, size_t text_size,
+		struct policy *ret, struct fault *why)
+{
+	return policy_read_for_proxy(k, path, 0, text, text_size, ret, why);
 }

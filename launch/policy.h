@@ -78,4 +78,10 @@ int policy_parse(char *text, size_t size, struct policy *ret, struct fault *why)
 int policy_read(const struct kernel *k, const char *path, char *text, size_t text_size,
 		struct policy *ret, struct fault *why);
 
+/* The same, for a parent whose own proxy listens on `port`, not 0: whatever the policy says of one,
+ * or does not say, ret->proxy_port is that.
+ */
+int policy_read_for_proxy(const struct kernel *k, const char *path, uint16_t port, char *text,
+			  size_t text_size, struct policy *ret, struct fault *why);
+
 #endif

@@ -3,6 +3,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "kabi/host.h"
+
 #define MILLI 1000
 #define GIB (1ULL << 30)
 #define CPU_MAX 4096
@@ -136,6 +138,52 @@ static int set_result(struct run_command *c, const char *value)
 	return *value ? 0 : -EINVAL;
 }
 
+static int add_argument(struct run_command *c, const char *name, const char *value)
+{
+	struct network_options *n = &c->network;
+
+	if (n->count + 2 > RUN_PROXY_ARGUMENTS_MAX)
+		return -ERANGE;
+	n->arguments[n->count++] = name;
+	n->arguments[n->count++] = value;
+	return 0;
+}
+
+static int set_egress_allow(struct run_command *c, const char *value)
+{
+	struct host_entry entry;
+
+	return host_entry_read(value, &entry, NULL) < 0 ? -EINVAL
+							: add_argument(c, "--allow", value);
+}
+
+static int set_egress_allow_file(struct run_command *c, const char *value)
+{
+	return add_argument(c, "--allow-file", value);
+}
+
+static int set_egress_log(struct run_command *c, const char *value)
+{
+	c->network.log = value;
+	return *value ? 0 : -EINVAL;
+}
+
+static int set_supervise(struct run_command *c, const char *value)
+{
+	static const char *const words[] = {
+		[SUPERVISE_AUTO] = "auto",
+		[SUPERVISE_NONE] = "none",
+	};
+
+	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+		if (strcmp(value, words[i]) != 0)
+			continue;
+		c->network.supervise = (enum supervise_choice)i;
+		return 0;
+	}
+	return -EINVAL;
+}
+
 static const struct option {
 	const char *name;
 	const char *value;
@@ -151,6 +199,14 @@ static const struct option {
 	{ "--guard", "S", "seconds in which the launcher must be confined: 60", set_guard },
 	{ "--container", "auto|leaf|group",
 	  "a cgroup of its own, or a process group; auto: a leaf if it can be had", set_container },
+	{ "--egress-allow", "HOST[:PORT]",
+	  "a proxy for the module that connects it to this host; again for more",
+	  set_egress_allow },
+	{ "--egress-allow-file", "FILE", "the same for every line of FILE", set_egress_allow_file },
+	{ "--egress-log", "FILE", "what the proxy refused, as lines of JSON", set_egress_log },
+	{ "--supervise", "auto|none",
+	  "make the module's connections for it; auto: with a network or broker grant",
+	  set_supervise },
 	{ "--result", "FILE", "how it is going, and how it ended, as JSON", set_result },
 };
 #define OPTION_COUNT (sizeof(options) / sizeof(options[0]))
@@ -198,9 +254,10 @@ static int set_option(struct run_command *c, const char *name, const char *value
 
 int run_command_parse(int argc, char **argv, struct run_command *ret, struct fault *why)
 {
-	struct run_command c = { .result = NULL };
+	static struct run_command c;
 	int at = 1;
 
+	memset(&c, 0, sizeof(c));
 	run_options_init(&c.options);
 	for (; at < argc && strcmp(argv[at], "--") != 0; at += 2) {
 		int r = set_option(&c, argv[at], at + 1 < argc ? argv[at + 1] : NULL, why);

@@ -5,13 +5,16 @@
 #include "kabi/fault.h"
 #include "kabi/text.h"
 #include "launch/run.h"
+#include "launch/run_network.h"
 
 struct run_command {
 	struct run_options options; /* but for launcher and envp */
 	const char *result;	    /* NULL: none */
+	struct network_options network;
 };
 
-/* Take argv[1..) of a run apart: options, "--", the module's own arguments. Returns 0, or -EINVAL
+/* Take argv[1..) of a run apart: options, "--", the module's own arguments. *ret is large: make it
+ * static. Returns 0, or -EINVAL
  * with `why` for a person.
  */
 int run_command_parse(int argc, char **argv, struct run_command *ret, struct fault *why);

@@ -1,0 +1,62 @@
+/* The network of a run: its proxy, and the supervisor that makes the module's connections. Inside
+ * this folder only.
+ */
+#ifndef LAUNCH_RUN_NETWORK_H
+#define LAUNCH_RUN_NETWORK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "kabi/fault.h"
+#include "kabi/kernel.h"
+#include "launch/run.h"
+#include "launch/run_proxy.h"
+#include "launch/supervise.h"
+
+enum supervise_choice {
+	SUPERVISE_AUTO, /* when the policy grants a network or a broker */
+	SUPERVISE_NONE,
+};
+
+/* What the command line says of it. */
+struct network_options {
+	enum supervise_choice supervise;
+	const char *log; /* of the proxy; NULL: none */
+	unsigned count;	 /* of arguments of the proxy; 0: no proxy */
+	const char *arguments[RUN_PROXY_ARGUMENTS_MAX];
+};
+
+struct network {
+	struct run_proxy proxy;
+	struct supervise_rules rules;
+	struct supervisor *supervisor;
+	int ours;   /* the end of the channel on which the listener comes; -1 */
+	int theirs; /* the launcher's; -1 */
+	int policy; /* a copy with the proxy's port; -1 */
+	char policy_path[32];
+	char supervised[32];
+	char variables[5][48];
+	const char **envp; /* malloc */
+	int keep[2];
+};
+
+/* Nothing, so that network_end() has nothing to do. */
+void network_init(struct network *net);
+
+/* Make what the policy needs, and change `o` so that the module is started with it: its policy,
+ * environment and descriptors. Returns 0, or -errno with `why`; then, too, network_end() is due.
+ */
+int network_begin(const struct kernel *k, const struct network_options *options,
+		  struct run_options *o, struct network *net, struct fault *why);
+
+/* Let go of what is the module's, once it is started. */
+void network_started(const struct kernel *k, struct network *net);
+
+/* Readable when network_serve() has something to do; -1: never any more. */
+int network_fd(const struct network *net);
+void network_serve(const struct kernel *k, struct network *net);
+
+/* End all of it. Returns what the proxy did: 0, or 1 when it ended badly. */
+int network_end(const struct kernel *k, struct network *net);
+
+#endif
