@@ -113,7 +113,6 @@ static cJSON *read_report(const char *file, struct fault *why)
 	if (read_file(file, &text, &len, why) < 0)
 		return NULL;
 	if (json_tree(text, len, &tree, why) < 0) {
-		fault_prefix(why, ": ");
 		fault_prefix(why, file);
 	} else if (!cJSON_IsObject(tree) ||
 		   !cJSON_IsObject(cJSON_GetObjectItemCaseSensitive(tree, "sandbox"))) {

@@ -18,7 +18,7 @@ static const char *string_at(const cJSON *object, const char *key)
 	return cJSON_IsString(item) ? item->valuestring : NULL;
 }
 
-/* A value as a person writes it; what has members, as JSON. */
+/* A value as a person writes it: of a fact, its answer and what came back. */
 static void add_value(struct text *t, const cJSON *value)
 {
 	char *json;
@@ -27,6 +27,13 @@ static void add_value(struct text *t, const cJSON *value)
 		text_add(t, value->valuestring);
 	} else if (cJSON_IsNull(value)) {
 		text_add(t, "none");
+	} else if (cJSON_IsObject(value)) {
+		const char *answer = string_at(value, "answer");
+		const char *got = string_at(value, "got");
+
+		text_add(t, answer ? answer : "{...}");
+		text_add(t, got && *got ? ", " : "");
+		text_add(t, got ? got : "");
 	} else {
 		json = cJSON_PrintUnformatted(value);
 		text_add(t, json ? json : "(out of memory)");

@@ -48,7 +48,7 @@ struct watcher {
 	int descriptors[PLACE_COUNT]; /* of inotify, by place; -1 */
 	int pins[PLACE_COUNT];
 	cJSON *last;	   /* the report printed last */
-	cJSON *last_quick; /* and the quick look that goes with it */
+	cJSON *last_quick; /* the quick look before it */
 };
 
 /* ---- being told ---- */
@@ -191,16 +191,16 @@ static int print_line(const char *text)
 }
 
 /* A whole report, printed when it differs from the last one. 0 or the exit code. */
-static int tell(struct watcher *w, bool *ret_changed)
+static int tell(struct watcher *w)
 {
+	bool changed = false;
 	char *text;
 	cJSON *tree;
 	int code = look(w, false, &text, &tree);
 
-	*ret_changed = false;
 	if (code == 0)
-		code = differs(w->last, tree, ret_changed);
-	if (code == 0 && *ret_changed) {
+		code = differs(w->last, tree, &changed);
+	if (code == 0 && changed) {
 		code = print_line(text);
 		keep(&w->last, tree);
 		tree = NULL;
@@ -245,15 +245,13 @@ static void wait_for_quiet(const struct watcher *w)
 		continue;
 }
 
-/* Until something has changed, or may have. 0 or the exit code. */
-static int wait_for_change(struct watcher *w)
+/* Wait until there is reason for a quick look. 0 or the exit code. */
+static int wait_for_reason(const struct watcher *w)
 {
-	int64_t look_at = now_ms() + LOOK_MS;
+	int64_t end = now_ms() + LOOK_MS;
 
 	for (;;) {
-		int64_t left = look_at - now_ms();
-		bool changed = false;
-		int code;
+		int64_t left = end - now_ms();
 
 		switch (left > 0 ? wait_event(w, (int)left) : WOKEN_TIME) {
 		case WOKEN_READER_GONE:
@@ -261,41 +259,28 @@ static int wait_for_change(struct watcher *w)
 		case WOKEN_EVENT:
 			wait_for_quiet(w);
 			return 0;
-		case WOKEN_NOTHING:
-			continue;
 		case WOKEN_TIME:
+			return 0;
+		case WOKEN_NOTHING:
 			break;
 		}
-		code = look_quickly(w, &changed);
-		if (code || changed)
-			return code;
-		look_at = now_ms() + LOOK_MS;
 	}
 }
 
+/* The quick look comes before the report: what happens meanwhile is told of, and differs from it.
+ */
 static int loop(struct watcher *w)
 {
-	int pause = PAUSE_MS;
-	int code = 0;
+	bool changed = false;
+	int code = look_quickly(w, &changed);
 
 	while (code == 0) {
-		bool changed;
-		bool ignored;
-
-		code = tell(w, &changed);
+		if (changed)
+			code = tell(w);
 		if (code == 0)
-			code = look_quickly(w, &ignored);
-		if (code)
-			break;
-		/* What our own trials did is no news; nor is it to be looked at for ever. */
-		drain(w);
-		if (changed) {
-			pause = PAUSE_MS;
-		} else {
-			poll(NULL, 0, pause);
-			pause = pause * 2 < PAUSE_MAX ? pause * 2 : PAUSE_MAX;
-		}
-		code = wait_for_change(w);
+			code = wait_for_reason(w);
+		if (code == 0)
+			code = look_quickly(w, &changed);
 	}
 	return code;
 }
