@@ -19,7 +19,8 @@ struct side {
 };
 
 struct connection {
-	TAILQ_ENTRY(connection) link;
+	struct connection *before; /* in the queue of its phase */
+	struct connection *after;
 	struct egress *egress;
 	enum phase phase;
 	int64_t deadline; /* of the phase */
@@ -47,15 +48,44 @@ static void set_clock(struct egress *e, int64_t deadline)
 		alarm_set(e->clock, left);
 }
 
+/* Take it out of the queue of its phase. */
+static void leave_queue(struct connection *c)
+{
+	struct connections *queue = &c->egress->queues[c->phase];
+
+	if (c->before)
+		c->before->after = c->after;
+	else
+		queue->first = c->after;
+	if (c->after)
+		c->after->before = c->before;
+	else
+		queue->last = c->before;
+}
+
+/* Put it at the end of that queue. */
+static void join_queue(struct connection *c)
+{
+	struct connections *queue = &c->egress->queues[c->phase];
+
+	c->after = NULL;
+	c->before = queue->last;
+	if (queue->last)
+		queue->last->after = c;
+	else
+		queue->first = c;
+	queue->last = c;
+}
+
 /* The phase starts; or starts again, since something happened. */
 static void enter(struct connection *c, enum phase phase)
 {
 	struct egress *e = c->egress;
 
-	TAILQ_REMOVE(&e->queues[c->phase], c, link);
+	leave_queue(c);
 	c->phase = phase;
 	c->deadline = loop_now(e->loop) + e->length_ms[phase];
-	TAILQ_INSERT_TAIL(&e->queues[phase], c, link);
+	join_queue(c);
 	set_clock(e, c->deadline);
 }
 
@@ -76,7 +106,7 @@ static void end(struct connection *c, bool reset)
 {
 	struct egress *e = c->egress;
 
-	TAILQ_REMOVE(&e->queues[c->phase], c, link);
+	leave_queue(c);
 	lookup_free(c->lookup);
 	freeaddrinfo(c->found);
 	flow_end(&c->up);
@@ -384,10 +414,10 @@ static void on_clock(void *arg)
 	struct connection *c;
 
 	for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
-		while ((c = TAILQ_FIRST(&e->queues[phase])) && c->deadline <= loop_now(e->loop))
+		while ((c = e->queues[phase].first) && c->deadline <= loop_now(e->loop))
 			expire(c);
 	for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
-		if ((c = TAILQ_FIRST(&e->queues[phase])))
+		if ((c = e->queues[phase].first))
 			set_clock(e, c->deadline);
 }
 
@@ -397,8 +427,6 @@ int egress_start(struct egress *e)
 {
 	const struct egress_options *o = e->options;
 
-	for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
-		TAILQ_INIT(&e->queues[phase]);
 	e->length_ms[PHASE_HEAD] = o->head_s * SECOND;
 	e->length_ms[PHASE_LOOKUP] = o->connect_s * SECOND;
 	e->length_ms[PHASE_CONNECT] = o->connect_s * SECOND;
@@ -425,7 +453,7 @@ static struct connection *new_connection(struct egress *e, int fd)
 	c->up = flow_start(-1, -1);
 	c->down = flow_start(-1, -1);
 	e->open++;
-	TAILQ_INSERT_TAIL(&e->queues[c->phase], c, link);
+	join_queue(c);
 	enter(c, PHASE_HEAD);
 	return c;
 }
@@ -451,6 +479,6 @@ void connections_end(struct egress *e, bool relayed)
 	struct connection *c;
 
 	for (unsigned phase = 0; phase < PHASE_COUNT; phase++)
-		while ((relayed || phase != PHASE_RELAY) && (c = TAILQ_FIRST(&e->queues[phase])))
+		while ((relayed || phase != PHASE_RELAY) && (c = e->queues[phase].first))
 			end(c, true);
 }

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/queue.h>
 
 #include "launch/egress_command.h"
 #include "launch/egress_flow.h"
@@ -22,7 +21,11 @@ enum phase {
 #define PHASE_COUNT 5
 
 struct connection;
-TAILQ_HEAD(connections, connection);
+
+struct connections {
+	struct connection *first;
+	struct connection *last;
+};
 
 /* What all connections share. */
 struct egress {
@@ -39,7 +42,9 @@ struct egress {
 	void (*closed)(struct egress *egress); /* called after each end of a connection */
 };
 
-/* Empty queues, and a clock for them. Returns 0, or -ENOMEM. */
+/* Set the times, and a clock for them. The queues are empty when they are all zero. Returns 0, or
+ * -ENOMEM.
+ */
 int egress_start(struct egress *egress);
 
 /* Serve the client on `fd`, which becomes ours; or answer it with a refusal. */

@@ -3,14 +3,17 @@
 /* The texts are valid UTF-8; paths have no control characters, labels may. */
 static void add_string(struct text *t, const char *s)
 {
+	static const char digits[] = "0123456789abcdef";
+
 	text_add(t, "\"");
 	for (; *s; s++) {
 		if (*s == '"' || *s == '\\') {
 			text_add(t, "\\");
 			text_add_bytes(t, s, 1);
 		} else if ((unsigned char)*s < 0x20) {
-			text_add(t, *s < 0x10 ? "\\u000" : "\\u00");
-			text_add_hex(t, (unsigned char)*s);
+			text_add(t, "\\u00");
+			text_add_bytes(t, &digits[*s >> 4], 1);
+			text_add_bytes(t, &digits[*s & 0xf], 1);
 		} else {
 			text_add_bytes(t, s, 1);
 		}

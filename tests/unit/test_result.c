@@ -283,7 +283,7 @@ static void a_command_line(void **state)
 			 "0.5",		"--pids",   "9",   "--timeout",	  "2",	  "--stop-grace",
 			 "0",		"--guard",  "0.1", "--container", "leaf", "--result",
 			 "r",		"--",	    "/m",  "--policy",	  NULL };
-	struct run_command c;
+	static struct run_command c;
 
 	(void)state;
 	assert_int_equal(run_command_parse(COUNT(argv) - 1, argv, &c, &why), 0);
@@ -301,13 +301,50 @@ static void a_command_line(void **state)
 	assert_null(c.options.argv[2]);
 }
 
-static void what_is_not_said_is_as_usual(void **state)
+static void a_network_of_its_own(void **state)
 {
-	char *argv[] = { "oarbank-run", "--policy", "p", "--", "/m", NULL };
-	struct run_command c;
+	char *argv[] = { "oarbank-run", "--policy",
+			 "p",		"--egress-allow",
+			 "a.example",	"--egress-allow",
+			 "*.b:8",	"--egress-allow-file",
+			 "f",		"--egress-log",
+			 "l",		"--supervise",
+			 "none",	"--",
+			 "/m",		NULL };
+	static const char *const arguments[] = { "--allow", "a.example",    "--allow",
+						 "*.b:8",   "--allow-file", "f" };
+	char *wrong[][2] = {
+		{ "--egress-allow", "1.2.3.4" },
+		{ "--egress-allow", "" },
+		{ "--egress-log", "" },
+		{ "--supervise", "some" },
+	};
+	static struct run_command c;
 
 	(void)state;
 	assert_int_equal(run_command_parse(COUNT(argv) - 1, argv, &c, &why), 0);
+	assert_int_equal(c.network.count, COUNT(arguments));
+	for (size_t i = 0; i < COUNT(arguments); i++)
+		assert_string_equal(c.network.arguments[i], arguments[i]);
+	assert_string_equal(c.network.log, "l");
+	assert_int_equal(c.network.supervise, SUPERVISE_NONE);
+	for (size_t i = 0; i < COUNT(wrong); i++) {
+		char *line[] = { "oarbank-run", "--policy", "p",  wrong[i][0],
+				 wrong[i][1],	"--",	    "/m", NULL };
+
+		assert_int_equal(run_command_parse(COUNT(line) - 1, line, &c, &why), -EINVAL);
+	}
+}
+
+static void what_is_not_said_is_as_usual(void **state)
+{
+	char *argv[] = { "oarbank-run", "--policy", "p", "--", "/m", NULL };
+	static struct run_command c;
+
+	(void)state;
+	assert_int_equal(run_command_parse(COUNT(argv) - 1, argv, &c, &why), 0);
+	assert_int_equal(c.network.count, 0);
+	assert_int_equal(c.network.supervise, SUPERVISE_AUTO);
 	assert_int_equal(c.options.guard_ms, 60000);
 	assert_int_equal(c.options.grace_ms, 20000);
 	assert_int_equal(c.options.timeout_ms, 0);
@@ -326,6 +363,7 @@ int main(void)
 		cmocka_unit_test(a_file_is_replaced_as_a_whole),
 		cmocka_unit_test(thousandths),
 		cmocka_unit_test(a_command_line),
+		cmocka_unit_test(a_network_of_its_own),
 		cmocka_unit_test(what_is_not_said_is_as_usual),
 	};
 
