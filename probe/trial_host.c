@@ -317,7 +317,10 @@ void trial_host(struct trial_board *board, int alive, int done)
 	 */
 	setrlimit(RLIMIT_CORE, &(struct rlimit){ 1, 1 });
 	fcntl(done, F_SETFD, FD_CLOEXEC);
+	if (!board->wire_only)
+		leaf_step_aside(board->k, board->report, &board->aside);
 	if (stage_make(board->k, &stage, board->dir, &why) < 0) {
+		leaf_step_back(board->k, &board->aside);
 		text_copy(f->why, sizeof(f->why), why.text);
 		f->state = TRIALS_IMPOSSIBLE;
 		return;
@@ -331,6 +334,7 @@ void trial_host(struct trial_board *board, int alive, int done)
 	}
 	stage_close(&stage);
 	trial_remove_leaf(board);
+	leaf_step_back(board->k, &board->aside);
 	stage_remove(stage.dir);
 	board->dir[0] = '\0';
 }

@@ -4,6 +4,7 @@
 
 #include "kabi/kernel.h"
 #include "probe/facts.h"
+#include "probe/trial_leaf.h"
 #include "probe/trial_stage.h"
 
 /* Lives in memory that the report, the host and those who try share. */
@@ -12,8 +13,10 @@ struct trial_board {
 	uint32_t timeout_ms;
 	bool wire_only;
 	uint32_t abi;	  /* of Landlock */
+	pid_t report;	  /* the process that asked */
 	uint32_t current; /* the trial that is running */
 	char dir[STAGE_DIR_MAX];
+	struct leaf_aside aside;
 	char leaf[CGROUP_PATH_MAX]; /* of the trial that is running; "" none */
 	struct trial_facts trials;
 };

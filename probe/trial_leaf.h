@@ -15,6 +15,22 @@ struct trial_limits {
 	uint32_t pids;
 };
 
+/* Where a cgroup was given to us and its controllers are not handed down yet, limits can be tried
+ * when nobody else stands in it: the report and its helper step aside into a leaf, as an agent does
+ * (launch/delegation.h), and back. What has to be undone is written down where both can read it.
+ */
+struct leaf_aside {
+	bool active;
+	char dir[CGROUP_PATH_MAX];
+	unsigned before; /* controllers that were handed down, bits 1 << enum controller */
+	bool moved;	 /* they stood in it */
+	bool own_leaf;	 /* was there before */
+	pid_t report;
+	pid_t host; /* who called */
+};
+void leaf_step_aside(const struct kernel *k, pid_t report, struct leaf_aside *ret);
+void leaf_step_back(const struct kernel *k, struct leaf_aside *aside);
+
 /* Can a leaf be made here? Returns bits 1 << enum controller that it would have, or -errno. Nothing
  * is changed: controllers that are not handed down yet stay so.
  */

@@ -110,6 +110,7 @@ static void run_host(struct trial_board *board)
 	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
 		;
 	trial_remove_leaf(board);
+	leaf_step_back(board->k, &board->aside);
 	stage_remove(board->dir);
 	if (!ended || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
 		impossible(f,
@@ -148,6 +149,7 @@ void trials_run(const struct kernel *k, const struct trials_options *options, st
 		return;
 	}
 	board->k = k;
+	board->report = getpid();
 	board->wire_only = options->wire_only;
 	board->abi = (uint32_t)facts->landlock.abi.value;
 	board->timeout_ms = options->timeout_ms ? options->timeout_ms : TIMEOUT_MS_DEFAULT;

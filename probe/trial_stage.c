@@ -137,6 +137,45 @@ static int start_victim(struct stage *s)
 	return 0;
 }
 
+/* ---- GPUs ---- */
+
+/* The first of the nodes "DIRECTORY/PREFIX*" in the order of the directory. */
+static bool find_node(const struct kernel *k, const char *directory, const char *prefix, char *buf,
+		      size_t size)
+{
+	static char names[16384];
+	ssize_t count = k->list(k, directory, names, sizeof(names));
+	const char *name = names;
+
+	for (ssize_t i = 0; i < count; i++, name += strlen(name) + 1) {
+		struct text t = text_start(buf, size);
+
+		if (!text_starts(name, prefix))
+			continue;
+		text_add(&t, directory);
+		text_add(&t, "/");
+		text_add(&t, name);
+		return true;
+	}
+	return false;
+}
+
+/* Before anybody is confined: a module may not list the directory. */
+static void find_gpus(struct stage *s)
+{
+	static const char *const single[] = { "/dev/nvidiactl", "/dev/kfd", "/dev/dxg" };
+	struct node node;
+
+	find_node(s->k, "/dev/dri", "card", s->display, sizeof(s->display));
+	if (find_node(s->k, "/dev/dri", "renderD", s->gpu, sizeof(s->gpu)))
+		return;
+	for (size_t i = 0; i < sizeof(single) / sizeof(single[0]); i++)
+		if (s->k->stat(s->k, single[i], &node) == 0) {
+			text_copy(s->gpu, sizeof(s->gpu), single[i]);
+			return;
+		}
+}
+
 /* ---- the directory ---- */
 
 static int remove_one(const char *path, const struct stat *st, int type, struct FTW *ftw)
@@ -237,6 +276,7 @@ int stage_make(const struct kernel *k, struct stage *s, char ret_dir[STAGE_DIR_M
 	int r;
 
 	*s = (struct stage){ .k = k, .host = getpid(), .secret = secret, .segment = -1 };
+	find_gpus(s);
 	fault_join(why, "no temporary directory", NULL);
 	r = choose_parent(s, ret_dir, why);
 	umask(mask);

@@ -69,8 +69,10 @@ struct stage {
 	bool has_smc;
 	bool has_alg;
 	bool has_vsock;
-	int segment;	/* System V shared memory, removed when the last process lets go of it */
-	char queue[32]; /* a POSIX message queue, as the kernel names it; "" none */
+	int segment;	  /* System V shared memory, removed when the last process lets go of it */
+	char gpu[64];	  /* a node that computes; "" none, in both */
+	char display[64]; /* and one that shows */
+	char queue[32];	  /* a POSIX message queue, as the kernel names it; "" none */
 	struct sockaddr_un broker; /* the granted unix stream socket */
 	struct sockaddr_un stream; /* others, outside */
 	struct sockaddr_un datagram;

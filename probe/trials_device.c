@@ -59,39 +59,9 @@ static int try_ioctl(const struct stage *s, const struct trial *t)
 	return r;
 }
 
-/* The first of the nodes "DIRECTORY/PREFIX*" in the order of the directory. */
-static int find_node(const struct stage *s, const char *directory, const char *prefix, char *buf,
-		     size_t size)
-{
-	static char names[16384];
-	ssize_t count = s->k->list(s->k, directory, names, sizeof(names));
-	const char *name = names;
-
-	for (ssize_t i = 0; i < count; i++, name += strlen(name) + 1) {
-		struct text t = text_start(buf, size);
-
-		if (!text_starts(name, prefix))
-			continue;
-		text_add(&t, directory);
-		text_add(&t, "/");
-		text_add(&t, name);
-		return 0;
-	}
-	return -ENOENT;
-}
-
-/* A node that computes. */
 static int open_gpu(const struct stage *s)
 {
-	static const char *const single[] = { "/dev/nvidiactl", "/dev/kfd", "/dev/dxg" };
-	char path[128];
-	int fd = -ENOENT;
-
-	if (find_node(s, "/dev/dri", "renderD", path, sizeof(path)) == 0)
-		fd = open_device(path);
-	for (size_t i = 0; fd == -ENOENT && i < sizeof(single) / sizeof(single[0]); i++)
-		fd = open_device(single[i]);
-	return fd;
+	return s->gpu[0] ? open_device(s->gpu) : -ENOENT;
 }
 
 static int try_gpu(const struct stage *s, const struct trial *t)
@@ -121,12 +91,8 @@ static int try_gpu_ioctl(const struct stage *s, const struct trial *t)
 
 static int try_display(const struct stage *s, const struct trial *t)
 {
-	char path[128];
-
 	(void)t;
-	if (find_node(s, "/dev/dri", "card", path, sizeof(path)) < 0)
-		return -ENOENT;
-	return opens(path);
+	return s->display[0] ? opens(s->display) : -ENOENT;
 }
 
 #define FS .capability = CAPABILITY_FILESYSTEM, .group = TRIAL_GROUP_PLAIN
