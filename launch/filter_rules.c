@@ -79,6 +79,8 @@ static const struct filter_word subvolume_ioctls[] = {
 };
 
 static const struct filter_word set_user_id[] = { { 04000, "S_ISUID" } };
+static const struct filter_word device_types[] = { { 0020000, "S_IFCHR" }, { 0060000, "S_IFBLK" } };
+static const struct filter_word whiteout[] = { { 4, "RENAME_WHITEOUT" } };
 static const struct filter_word creating[] = { { 0x40, "O_CREAT" }, { 0x400000, "O_TMPFILE" } };
 static const struct filter_word seal[] = { { 0, "0" } };
 static const struct filter_word plain_personas[] = {
@@ -304,6 +306,24 @@ const struct filter_rule filter_rules[] = {
 		.tests = { IS(1, "cmd", subvolume_ioctls) },
 		.error = EPERM,
 		.why = "makes directories in a read-only one without asking Landlock (seen on 6.18)",
+	},
+	{
+		.calls = "mknod",
+		.tests = { IS_IN(1, "mode", 0170000, device_types) },
+		.error = EACCES,
+		.why = "from 7.2 on Landlock lets a whiteout (0:0) be made without MAKE_CHAR",
+	},
+	{
+		.calls = "mknodat",
+		.tests = { IS_IN(2, "mode", 0170000, device_types) },
+		.error = EACCES,
+		.why = "as mknod",
+	},
+	{
+		.calls = "renameat2",
+		.tests = { HAS(4, "flags", whiteout) },
+		.error = EPERM,
+		.why = "leaves a device node behind",
 	},
 	{
 		.calls = "chmod fchmod creat mknod",
