@@ -27,6 +27,10 @@ static void good_lines_are_taken(void **state)
 	(void)state;
 	assert_int_equal(parse((const char *const[]){ NULL }, &o, &why), 0);
 	assert_int_equal(o.mode, MODE_PAGE);
+	assert_false(o.no_trials);
+	assert_int_equal(parse((const char *const[]){ "--sandbox", "--no-trials", NULL }, &o, &why),
+			 0);
+	assert_true(o.no_trials);
 	assert_int_equal(parse((const char *const[]){ "--json", "--module", "a.toml",
 						      "--modules=b.json", NULL },
 			       &o, &why),
