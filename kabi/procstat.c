@@ -13,6 +13,7 @@ enum {
 	FIELD_PARENT = 4,
 	FIELD_GROUP = 5,
 	FIELD_SESSION = 6,
+	FIELD_THREADS = 20,
 	FIELD_START = 22,
 };
 
@@ -39,6 +40,8 @@ static bool take_field(unsigned field, const char *word, struct proc_stat *s)
 		return take_pid(word, &s->group);
 	case FIELD_SESSION:
 		return take_pid(word, &s->session);
+	case FIELD_THREADS:
+		return text_uint(word, 10, UINT64_MAX, &s->threads) == 0;
 	case FIELD_START:
 		return text_uint(word, 10, UINT64_MAX, &s->start) == 0;
 	default:

@@ -17,6 +17,7 @@ struct proc_stat {
 	pid_t parent;
 	pid_t group;
 	pid_t session;
+	uint64_t threads; /* of an ended process 1, its main one */
 	uint64_t start; /* clock ticks after boot: with the pid, this names one process for good */
 };
 

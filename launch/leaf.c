@@ -19,6 +19,7 @@
 #define FREEZE_PAUSES 2000
 #define REMOVE_PAUSES 1000
 #define KILL_ROUNDS 1000
+#define ENDING_PAUSES 20 /* what got its signal by cgroup.kill is gone by then, as a rule */
 
 static void pause_ms(const struct kernel *k, int ms)
 {
@@ -287,10 +288,26 @@ static int kill_one_by_one(const struct kernel *k, const struct leaf *leaf, stru
 	return r > 0 ? fault_errno(why, "end what is in", leaf->dir, ETIMEDOUT) : 0;
 }
 
+/* cgroup.kill is a signal to each main thread, and lost where that one has ended while others go
+ * on. A signal to the process reaches those.
+ */
+static int kill_what_stays(const struct kernel *k, const struct leaf *leaf, struct fault *why)
+{
+	int r = visit(k, leaf, SIGKILL);
+
+	for (int i = 0; r > 0 && i < ENDING_PAUSES; i++) {
+		pause_ms(k, PAUSE_MS);
+		r = visit(k, leaf, SIGKILL);
+	}
+	return r == 0 || is_gone(r) ? 0 : kill_one_by_one(k, leaf, why);
+}
+
 int leaf_kill(const struct kernel *k, const struct leaf *leaf, struct fault *why)
 {
 	int r = write_file(k, leaf, "cgroup.kill", "1", why);
 
+	if (r == 0)
+		return kill_what_stays(k, leaf, why);
 	if (r == -ENOENT)
 		return kill_one_by_one(k, leaf, why);
 	return is_gone(r) ? 0 : r;

@@ -50,7 +50,8 @@ int leaf_count(const struct kernel *k, const struct leaf *leaf);
 int leaf_freeze(const struct kernel *k, const struct leaf *leaf, bool freeze, struct fault *why);
 
 /* SIGKILL to all of it, also to what is being forked. Before Linux 5.14 by freezing it and ending
- * one after the other. Does not wait for their end. A leaf that is gone has nothing to end.
+ * one after the other; so also what is there some twenty milliseconds later. Does not wait for
+ * their end. A leaf that is gone has nothing to end.
  */
 int leaf_kill(const struct kernel *k, const struct leaf *leaf, struct fault *why);
 

@@ -41,9 +41,10 @@ static void add(struct tree *t, pid_t pid, const struct proc_stat *s)
 		(struct tree_process){ .pid = pid, .start = s->start, .state = s->state };
 }
 
+/* The state is the main thread's. When that one alone has ended, the others go on. */
 static bool ended(const struct proc_stat *s)
 {
-	return s->state == 'Z' || s->state == 'X' || s->state == 'x';
+	return (s->state == 'Z' || s->state == 'X' || s->state == 'x') && s->threads <= 1;
 }
 
 /* ---- by the lists of children ---- */

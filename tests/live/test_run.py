@@ -228,6 +228,27 @@ sys.exit(3)
 """)
 
 
+MAINLESS = write("mainless.py", """
+import ctypes, os, sys, threading, time
+
+def go_on():
+    for i in range(1, 1000):
+        with open(sys.argv[1] + ".new", "w") as f:
+            f.write(str(i))
+        os.rename(sys.argv[1] + ".new", sys.argv[1])
+        time.sleep(0.01)
+
+if os.fork():
+    time.sleep(0.5)
+    os._exit(0)
+os.setsid()
+if os.fork():
+    os._exit(0)
+threading.Thread(target=go_on).start()
+ctypes.CDLL(None).pthread_exit(None)
+""")
+
+
 def children(how):
     return ["/usr/bin/python3", "-S", CHILDREN, MARK, how]
 
@@ -290,7 +311,7 @@ for kind in KINDS:
     # A counter that a frozen module does not move.
     work = tempfile.mkdtemp(dir=dir)
     os.chmod(work, 0o777)
-    policy = write("rw.json", json.dumps({"rw": [work], "net": "none"}))
+    policy = write("rw.json", json.dumps({"ro": [MAINLESS], "rw": [work], "net": "none"}))
     p = start(sh("i=0; while :; do i=$((i + 1)); echo $i >$0.new; mv $0.new $0; done".replace(
         "$0", work + "/count")), *c, "--policy", policy)
 
@@ -314,6 +335,15 @@ for kind in KINDS:
     subprocess.run([RUN, "freeze", p.result_file])
     p.send_signal(signal.SIGTERM)
     check("%s: a frozen one can be stopped" % kind, p.wait(10) == 143, p.returncode)
+
+    # /proc says of such a process that it is a zombie, and cgroup.kill does not end it.
+    os.unlink(work + "/count")
+    p = run(["/usr/bin/python3", "-S", MAINLESS, work + "/count"], *c, "--policy", policy)
+    before = count()
+    time.sleep(0.1)
+    check("%s: a process whose main thread has ended is ended" % kind, p.returncode == 0
+          and before > 0 and count() == before and not p.result["left_behind"]
+          and p.result["killed_at_end"] == 1, p.result, p.stderr, before, count())
 
 # ---- which run a result names ----------------------------------------------------------------------
 

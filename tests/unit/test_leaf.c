@@ -314,6 +314,17 @@ static void kill_is_one_write(void **state)
 	assert_false(world_called(&w, "kill"));
 }
 
+static void what_stays_after_kill_gets_a_signal_of_its_own(void **state)
+{
+	struct leaf leaf = made();
+
+	(void)state;
+	text_copy(file_of(&leaf, "cgroup.procs")->text, WORLD_TEXT, "101\n");
+	assert_int_equal(leaf_kill(&w.kernel, &leaf, &why), -ETIMEDOUT);
+	assert_in_range(written(&leaf, "cgroup.kill 1"), 1, world_called(&w, "kill 101 9") - 1);
+	assert_true(written(&leaf, "cgroup.freeze 1"));
+}
+
 static void before_linux_5_14_all_are_frozen_and_killed(void **state)
 {
 	struct leaf leaf = made();
@@ -451,6 +462,7 @@ int main(void)
 		cmocka_unit_test(an_old_directory_is_not_adopted),
 		cmocka_unit_test(a_threaded_place_takes_no_module),
 		cmocka_unit_test(kill_is_one_write),
+		cmocka_unit_test(what_stays_after_kill_gets_a_signal_of_its_own),
 		cmocka_unit_test(before_linux_5_14_all_are_frozen_and_killed),
 		cmocka_unit_test(any_other_error_of_kill_is_one),
 		cmocka_unit_test(freezing_waits_for_it),

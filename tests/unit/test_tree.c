@@ -71,7 +71,9 @@ static void a_stat_line(void **state)
 
 /* ---- a tree ---- */
 
-/* 50 has 60 and 61; 60 has 70; 61, by its second thread, has 71; 62 has ended; 80 is another's. */
+/* 50 has 60 and 61; 60 has 70; 61, by its second thread, has 71; 62 has ended, 63 only its main
+ * thread; 80 is another's.
+ */
 static const struct {
 	int pid, parent;
 	char state;
@@ -79,9 +81,13 @@ static const struct {
 	const char *children;
 	const char *thread_children;
 } processes[] = {
-	{ 50, 40, 'S', 0, "60 61 62 ", NULL }, { 60, 50, 'S', 0, "70 ", NULL },
-	{ 61, 50, 'T', 610, "", "71 " },       { 62, 50, 'Z', 0, "", NULL },
-	{ 70, 60, 'S', 0, "", NULL },	       { 71, 61, 'R', 0, "", NULL },
+	{ 50, 40, 'S', 0, "60 61 62 63 ", NULL },
+	{ 60, 50, 'S', 0, "70 ", NULL },
+	{ 61, 50, 'T', 610, "", "71 " },
+	{ 62, 50, 'Z', 0, "", NULL },
+	{ 70, 60, 'S', 0, "", NULL },
+	{ 71, 61, 'R', 0, "", NULL },
+	{ 63, 50, 'Z', 630, "", "" },
 	{ 80, 1, 'S', 0, "", NULL },
 };
 
@@ -99,8 +105,9 @@ static void make_proc(bool lists)
 		world_dir(&w, path);
 		snprintf(path, sizeof(path), "/proc/%d/stat", pid);
 		snprintf(text, sizeof(text),
-			 "%d (p) %c %d 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 1 0 %d 0\n", pid,
-			 processes[i].state, processes[i].parent, pid * 10);
+			 "%d (p) %c %d 1 1 0 -1 0 0 0 0 0 0 0 0 0 20 0 %d 0 %d 0\n", pid,
+			 processes[i].state, processes[i].parent, processes[i].thread ? 2 : 1,
+			 pid * 10);
 		world_file(&w, path, text);
 		snprintf(path, sizeof(path), "/proc/%d/task", pid);
 		world_dir(&w, path);
@@ -137,8 +144,8 @@ static void all_that_is_below_and_nothing_else(void **state)
 	for (int lists = 0; lists < 2; lists++) {
 		make_proc(lists);
 		assert_int_equal(tree_find(&w.kernel, 50, &tree), 0);
-		assert_int_equal(tree.count, 4);
-		assert_true(has(60) && has(61) && has(70) && has(71));
+		assert_int_equal(tree.count, 5);
+		assert_true(has(60) && has(61) && has(63) && has(70) && has(71));
 		assert_int_equal(world_called(&w, "open /proc/80/stat") != 0, !lists);
 		assert_int_equal(world_open_fds(&w), 0);
 		assert_int_equal(tree_find(&w.kernel, 70, &tree), 0);
@@ -171,7 +178,7 @@ static void a_group_is_counted_stopped_and_killed_as_a_tree(void **state)
 
 	(void)state;
 	make_proc(true);
-	assert_int_equal(container_count(&w.kernel, &c), 4);
+	assert_int_equal(container_count(&w.kernel, &c), 5);
 	assert_int_equal(container_freeze(&w.kernel, &c, false, &why), 0);
 	assert_true(world_called(&w, "pidfd_signal 18"));
 	assert_int_equal(container_terminate(&w.kernel, &c, &why), 0);
