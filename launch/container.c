@@ -12,16 +12,26 @@
 
 static struct tree tree;
 
-/* Signal everything below the keeper once. Returns how many got it, or -errno. */
+/* Signal everything below the keeper once. Returns how many got it, or -errno: also when one that
+ * is there did not get it.
+ */
 static int signal_tree(const struct kernel *k, pid_t keeper, int signal)
 {
 	int sent = 0;
+	int failed = 0;
 	int r = tree_find(k, keeper, &tree);
 
-	for (unsigned i = 0; i < tree.count; i++)
-		if (!(signal == SIGSTOP && tree.process[i].state == 'T') &&
-		    tree_signal(k, &tree.process[i], signal) == 0)
-			sent++;
+	for (unsigned i = 0; i < tree.count; i++) {
+		int one;
+
+		if (signal == SIGSTOP && tree.process[i].state == 'T')
+			continue;
+		one = tree_signal(k, &tree.process[i], signal);
+		sent += one == 0;
+		if (one < 0 && one != -ESRCH)
+			failed = one;
+	}
+	r = r < 0 ? r : failed;
 	return r < 0 ? r : sent;
 }
 
@@ -35,7 +45,7 @@ static int freeze_group(const struct kernel *k, const struct container *c, bool 
 		if (!freeze)
 			break;
 	}
-	return r < 0 ? fault_errno(why, "find the processes of the container", NULL, -r) : 0;
+	return r < 0 ? fault_errno(why, "signal the processes of the container", NULL, -r) : 0;
 }
 
 int container_freeze(const struct kernel *k, const struct container *c, bool freeze,
@@ -63,15 +73,19 @@ int container_terminate(const struct kernel *k, const struct container *c, struc
 int container_kill(const struct kernel *k, const struct container *c, struct fault *why)
 {
 	int r = c->kind == CONTAINER_LEAF ? leaf_kill(k, &c->leaf, why) : -ESRCH;
+	int one_by_one;
 
 	/* Nothing leaves a leaf. */
 	if (r == 0)
 		return 0;
 	if (c->leader > 0)
 		k->kill(k, -c->leader, SIGKILL);
-	if (signal_tree(k, c->keeper, SIGKILL) < 0 && c->kind != CONTAINER_LEAF)
-		return fault_errno(why, "find the processes of the container", NULL, EIO);
-	return c->kind == CONTAINER_LEAF ? r : 0;
+	one_by_one = signal_tree(k, c->keeper, SIGKILL);
+	if (c->kind == CONTAINER_LEAF)
+		return r;
+	return one_by_one < 0 ? fault_errno(why, "signal the processes of the container", NULL,
+					    -one_by_one)
+			      : 0;
 }
 
 int container_count(const struct kernel *k, const struct container *c)

@@ -134,6 +134,22 @@ static int check_type(const struct kernel *k, const struct leaf *leaf, struct fa
 	return -EOPNOTSUPP;
 }
 
+bool leaf_is_name(const char *name)
+{
+	static const char digits[] = "0123456789";
+	size_t pid;
+	size_t number;
+
+	if (!text_starts(name, LEAF_PREFIX))
+		return false;
+	name += sizeof(LEAF_PREFIX) - 1;
+	pid = strspn(name, digits);
+	if (pid == 0 || name[pid] != '.')
+		return false;
+	number = strspn(name + pid + 1, digits);
+	return number > 0 && name[pid + 1 + number] == '\0';
+}
+
 static bool name_it(const struct kernel *k, const struct delegation *d, struct leaf *leaf)
 {
 	static unsigned made;
@@ -393,8 +409,7 @@ void leaf_reap(const struct kernel *k, const struct delegation *d, struct reaped
 	for (ssize_t i = 0; i < count; i++, name += strlen(name) + 1) {
 		struct leaf leaf;
 
-		if (text_starts(name, LEAF_PREFIX) &&
-		    path_join(leaf.dir, sizeof(leaf.dir), d->dir, name))
+		if (leaf_is_name(name) && path_join(leaf.dir, sizeof(leaf.dir), d->dir, name))
 			reap_one(k, &leaf, ret);
 	}
 }

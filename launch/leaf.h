@@ -26,6 +26,11 @@ struct limits {
 /* The start of every container's name below the delegated cgroup. */
 #define LEAF_PREFIX "oarbank."
 
+/* Is that the name of a leaf: the prefix, a process id, a dot and a number? The cgroup of a service
+ * may begin like one.
+ */
+bool leaf_is_name(const char *name);
+
 struct leaf {
 	char dir[CGROUP_PATH_MAX];
 	int fd;		   /* the directory, locked; -1 when this process does not hold it */

@@ -249,6 +249,14 @@ ctypes.CDLL(None).pthread_exit(None)
 """)
 
 
+NAMED = write("named.py", """
+import ctypes, os, time
+ctypes.CDLL(None).prctl(15, b"oarbank-keeper")
+os.fork()
+time.sleep(1000)
+""")
+
+
 def children(how):
     return ["/usr/bin/python3", "-S", CHILDREN, MARK, how]
 
@@ -355,6 +363,37 @@ done = subprocess.run([RUN, "kill", other], capture_output=True)
 check("a process that has the keeper's number but not its start is another one",
       done.returncode == 1 and p.poll() is None, done)
 stranger = subprocess.Popen(["sleep", "100"])
+with open("/proc/self/stat") as f:
+    start_of_us = int(f.read().rpartition(")")[2].split()[19])
+left = write("left", "as it was\n")
+os.mkdir(path("trap"))
+os.symlink(left, path("trap/cgroup.kill"))
+for kind in ("group", "leaf"):
+    forged = write("forged.json", json.dumps(dict(
+        r, container=kind, cgroup=path("trap"), keeper=os.getpid(), keeper_start=start_of_us)))
+    done = subprocess.run([RUN, "kill", forged], capture_output=True)
+    check("a result that calls another process a keeper, with a %s, ends nothing" % kind,
+          done.returncode == 1 and stranger.poll() is None and p.poll() is None
+          and open(left).read() == "as it was\n", done)
+    forged = write("forged.json", json.dumps(dict(r, container=kind, cgroup=path("trap"))))
+    done = subprocess.run([RUN, "status", forged], capture_output=True, text=True)
+    check("a result that gives a run another container, a %s, does not move it" % kind,
+          done.returncode == 0 and "process group" in done.stdout, done)
+if os.getuid() == 0:
+    done = [subprocess.run([RUN, verb, str(p.pid)], user=65534, group=65534, extra_groups=[],
+                           capture_output=True) for verb in ("freeze", "thaw", "kill")]
+    check("another user's run is not said to be frozen or ended",
+          all(d.returncode == 70 and b"EPERM" in d.stderr for d in done), done)
+else:
+    skip("another user's run is not said to be frozen or ended", "needs root")
+named = start(["/usr/bin/python3", "-S", NAMED, MARK], "--container", "group")
+check("a module that calls itself a keeper is none", wait_until(
+    lambda: len(modules()) >= 3) and all(
+        subprocess.run([RUN, "status", str(q)], capture_output=True, text=True).stdout
+        .startswith("running: 2 processes") for q in (named.pid, result_of(named)["pid"])),
+      modules(), result_of(named))
+done = subprocess.run([RUN, "kill", str(result_of(named)["pid"])], capture_output=True)
+check("and is ended by its number", named.wait(10) == 137 and done.returncode == 0, done)
 done = [subprocess.run([RUN, "status", what], capture_output=True).returncode
         for what in (str(stranger.pid), write("broken.json", "{"), path("missing.json"))]
 stranger.kill()

@@ -304,6 +304,20 @@ static struct world_file *file_of(const struct leaf *leaf, const char *name)
 	return world_find(&w, path);
 }
 
+static void a_name_is_one_of_ours_as_a_whole(void **state)
+{
+	static const char *const others[] = {
+		"",	      "oarbank.",   "oarbank.slice", "oarbank.service",	  "oarbank.7",
+		"oarbank.7.", "oarbank..0", "oarbank.7.0x",  "oarbank.7.0.scope", "aoarbank.7.0"
+	};
+
+	(void)state;
+	assert_true(leaf_is_name("oarbank.7.0"));
+	assert_true(leaf_is_name("oarbank.4194304.12"));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		assert_false(leaf_is_name(others[i]));
+}
+
 static void kill_is_one_write(void **state)
 {
 	struct leaf leaf = made();
@@ -461,6 +475,7 @@ int main(void)
 		cmocka_unit_test(a_leaf_with_half_its_limits_is_none),
 		cmocka_unit_test(an_old_directory_is_not_adopted),
 		cmocka_unit_test(a_threaded_place_takes_no_module),
+		cmocka_unit_test(a_name_is_one_of_ours_as_a_whole),
 		cmocka_unit_test(kill_is_one_write),
 		cmocka_unit_test(what_stays_after_kill_gets_a_signal_of_its_own),
 		cmocka_unit_test(before_linux_5_14_all_are_frozen_and_killed),
