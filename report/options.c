@@ -280,7 +280,9 @@ void options_help(FILE *out)
 	command_help(&options_command, out);
 	fputs("\nVerbs:\n", out);
 	for (size_t i = 0; i < verb_count; i++)
-		fprintf(out, "  %-23s  %s\n", verbs[i].command->name, verbs[i].command->summary);
+		if (verbs[i].command->summary)
+			fprintf(out, "  %-23s  %s\n", verbs[i].command->name,
+				verbs[i].command->summary);
 	fputs("\n"
 	      "Capabilities:",
 	      out);

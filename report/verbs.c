@@ -3,11 +3,13 @@
 #include <string.h>
 
 #include "report/audit.h"
+#include "report/completion.h"
 #include "report/diff.h"
 
 const struct verb verbs[] = {
 	{ &audit_command, audit_main },
 	{ &diff_command, diff_main },
+	{ &completion_command, completion_main },
 };
 const size_t verb_count = sizeof(verbs) / sizeof(verbs[0]);
 
