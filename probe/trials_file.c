@@ -124,15 +124,17 @@ static int try_socket(const struct stage *s, const struct trial *t)
 	return make_node(PATH(STAGE_NEW "sock"), S_IFSOCK, 0);
 }
 
-/* A device takes CAP_MKNOD, which is asked for after Landlock. Without it there is number 0:0: it
- * marks what an overlay hides, and since Linux 5.8 anybody may make it, but not in an overlay. From
- * ABI 10 on Landlock takes that one for a file.
- */
 static int try_char(const struct stage *s, const struct trial *t)
 {
-	int r = make_node(PATH(STAGE_NEW "char"), S_IFCHR, makedev(1, 3));
+	return make_node(PATH(STAGE_NEW "char"), S_IFCHR, makedev(1, 3));
+}
 
-	return r == -EPERM ? make_node(PATH(STAGE_NEW "char"), S_IFCHR, makedev(0, 0)) : r;
+/* Device 0:0 marks what an overlay hides. Since Linux 5.8 anybody may make it, but not in an
+ * overlay; from 7.2 on Landlock takes it for a file.
+ */
+static int try_whiteout(const struct stage *s, const struct trial *t)
+{
+	return make_node(PATH(STAGE_NEW "whiteout"), S_IFCHR, makedev(0, 0));
 }
 
 static int try_block(const struct stage *s, const struct trial *t)
@@ -221,6 +223,7 @@ static int try_execute(const struct stage *s, const struct trial *t)
 		ROW(p, n, w, c, "fifo", "make a named pipe", try_fifo, CORE, fifo, EACCES),        \
 		ROW(p, n, w, c, "socket", "make a unix socket", try_socket, CORE, sock, EACCES),   \
 		ROW(p, n, w, c, "char", "make a character device", try_char, false, chr, EACCES),  \
+		ROW(p, n, w, c, "whiteout", "make a whiteout", try_whiteout, false, chr, EACCES),  \
 		ROW(p, n, w, c, "block", "make a block device", try_block, false, blk, EACCES),    \
 		ROW(p, n, w, c, "unlink", "remove a file", try_unlink, CORE, rm, EACCES),          \
 		ROW(p, n, w, c, "rmdir", "remove a directory", try_rmdir, CORE, rmd, EACCES),      \

@@ -4,9 +4,9 @@
  * usage: mutants EXPECTED [--update]
  *
  * EXPECTED has a line for each mutant: its name, a tab, the capabilities it takes away, and perhaps
- * a tab and the reason why trials may not be able to tell. As root on a kernel with Landlock ABI 7
- * or later each mutant must take what its line says, or nothing if there is a reason; elsewhere it
- * may take less, never more.
+ * a tab and the reason why trials may not be able to tell, and a tab and the mutant that hides it,
+ * with which it must be told. As root on a kernel with Landlock ABI 7 or later each mutant must
+ * take what its line says, or nothing if there is a reason; elsewhere it may take less, never more.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -22,6 +22,7 @@
 #define STRICT_ABI 7
 
 static struct mutant mutants[MUTANTS_MAX];
+static size_t mutant_count;
 static char *lines[LINES_MAX];
 static size_t line_count;
 
@@ -46,7 +47,8 @@ static int read_expected(const char *path)
 
 struct expected {
 	char capabilities[256];
-	const char *reason; /* NULL: it must be noticed */
+	char reason[256];   /* "": it must be noticed */
+	const char *hidden; /* by this other mutant; NULL: by none */
 };
 
 static bool expected_of(const char *name, struct expected *ret)
@@ -61,7 +63,10 @@ static bool expected_of(const char *name, struct expected *ret)
 			continue;
 		end = strcspn(rest, "\t");
 		snprintf(ret->capabilities, sizeof(ret->capabilities), "%.*s", (int)end, rest);
-		ret->reason = rest[end] ? rest + end + 1 : NULL;
+		rest += end + (rest[end] == '\t');
+		end = strcspn(rest, "\t");
+		snprintf(ret->reason, sizeof(ret->reason), "%.*s", (int)end, rest);
+		ret->hidden = rest[end] ? rest + end + 1 : NULL;
 		return true;
 	}
 	return false;
@@ -110,7 +115,7 @@ static void name_lost(uint32_t lost, char *buf, size_t size)
 	}
 }
 
-/* The trials that noticed: one, and how many more; not counting those that `but` noticed too. */
+/* The trials that noticed: one, and how many more; not counting what came out the same in `but`. */
 static void name_trials(const struct facts *facts, const struct facts *but, char *buf, size_t size)
 {
 	uint32_t abi = (uint32_t)facts->landlock.abi.value;
@@ -120,8 +125,9 @@ static void name_trials(const struct facts *facts, const struct facts *but, char
 	for (size_t i = 0; i < trial_count(); i++) {
 		enum trial_verdict verdict = trial_judge(trial_at(i), &facts->trials.of[i], abi);
 
-		if ((verdict != TRIAL_BROKEN && verdict != TRIAL_LOST) ||
-		    (but && trial_judge(trial_at(i), &but->trials.of[i], abi) == verdict))
+		if (verdict != TRIAL_BROKEN && verdict != TRIAL_LOST)
+			continue;
+		if (but && but->trials.of[i].confined.value == facts->trials.of[i].confined.value)
 			continue;
 		if (++more == 0)
 			text_add(&t, trial_at(i)->id);
@@ -149,7 +155,7 @@ static bool is_good(const char *lost, const struct expected *expected, bool stri
 	const char *word;
 
 	if (!*lost)
-		return expected->reason || !strict;
+		return expected->reason[0] || !strict;
 	if (strict)
 		return strcmp(expected->capabilities, lost) == 0;
 	snprintf(each, sizeof(each), "%s", lost);
@@ -161,7 +167,7 @@ static bool is_good(const char *lost, const struct expected *expected, bool stri
 
 static void report(const struct mutant *m, const char *lost, const char *by, bool strict)
 {
-	struct expected expected = { "", NULL };
+	struct expected expected = { .hidden = NULL };
 	bool known = expected_of(m->name, &expected);
 	bool good = known && is_good(lost, &expected, strict);
 
@@ -171,35 +177,68 @@ static void report(const struct mutant *m, const char *lost, const char *by, boo
 	       *by ? " (by " : "", by, *by ? ")" : "");
 	if (!good)
 		printf("#   expected: %s\n", known ? expected.capabilities : "a line in the table");
-	else if (!*lost && expected.reason)
+	else if (!*lost && expected.reason[0])
 		printf("#   %s\n", expected.reason);
 }
 
 static void write_line(const struct mutant *m, const char *lost, FILE *out)
 {
-	struct expected old = { "", NULL };
+	struct expected old = { .hidden = NULL };
 
 	expected_of(m->name, &old);
 	fprintf(out, "%s\t%s", m->name, *lost ? lost : old.capabilities);
-	if (old.reason || !*lost)
-		fprintf(out, "\t%s", old.reason ? old.reason : "?");
+	if (old.reason[0] || !*lost)
+		fprintf(out, "\t%s", old.reason[0] ? old.reason : "?");
+	if (old.hidden)
+		fprintf(out, "\t%s", old.hidden);
 	fputc('\n', out);
 }
 
-/* Is it the capabilities, dropped before the filter is loaded, that hide it? */
-static void try_with_capabilities(const struct mutant *m, struct facts *facts)
+/* The trials that notice both and not the other alone, in `by`. */
+static void try_both(const struct mutant *m, const struct mutant *other, struct facts *facts,
+		     char *by, size_t size)
 {
-	static struct facts kept;
-	static bool ran;
+	static struct facts alone;
+
+	run(other, NULL, &alone);
+	run(m, other, facts);
+	name_trials(facts, &alone, by, size);
+}
+
+static const struct mutant *find_mutant(const char *name)
+{
+	for (size_t i = 0; i < mutant_count; i++)
+		if (strcmp(mutants[i].name, name) == 0)
+			return &mutants[i];
+	return NULL;
+}
+
+/* What hides it: the mutant that its line names, or the capabilities, dropped before the filter is
+ * loaded.
+ */
+static void look_behind(const struct mutant *m, struct facts *facts, bool strict)
+{
+	struct expected expected = { .hidden = NULL };
+	const struct mutant *other = NULL;
 	char by[128];
 
-	if (!ran)
-		run(&capabilities_kept, NULL, &kept);
-	ran = true;
-	run(m, &capabilities_kept, facts);
-	name_trials(facts, &kept, by, sizeof(by));
+	expected_of(m->name, &expected);
+	if (expected.hidden)
+		other = find_mutant(expected.hidden);
+	else if (m->kind == MUTANT_FILTER)
+		other = &capabilities_kept;
+	if (!other && !expected.hidden)
+		return;
+	*by = '\0';
+	if (other)
+		try_both(m, other, facts, by, sizeof(by));
 	if (*by)
-		printf("#   with capabilities kept as well: noticed by %s\n", by);
+		printf("#   with %s as well: noticed by %s\n",
+		       expected.hidden ? expected.hidden : "capabilities kept", by);
+	else if (expected.hidden && strict) {
+		failures++;
+		printf("not ok - %s with %s -> nothing\n", m->name, expected.hidden);
+	}
 }
 
 static void try_mutant(const struct mutant *m, struct facts *facts, bool strict, FILE *update)
@@ -213,8 +252,8 @@ static void try_mutant(const struct mutant *m, struct facts *facts, bool strict,
 		write_line(m, lost, update);
 	else
 		report(m, lost, by, strict);
-	if (!*lost && m->kind == MUTANT_FILTER)
-		try_with_capabilities(m, facts);
+	if (!*lost)
+		look_behind(m, facts, strict);
 }
 
 int main(int argc, char **argv)
@@ -225,7 +264,6 @@ int main(int argc, char **argv)
 	struct facts *gathered = NULL;
 	struct fault why;
 	FILE *update = NULL;
-	size_t count;
 	bool strict;
 
 	if (argc < 2 || (read_expected(argv[1]) < 0 && argc < 3)) {
@@ -250,10 +288,11 @@ int main(int argc, char **argv)
 	if (argc > 2)
 		update = fopen(argv[1], "we");
 	strict = geteuid() == 0 && before.backend.abi >= STRICT_ABI;
-	count = mutants_list(before.backend.abi, mutants);
-	for (size_t i = 0; i < count; i++)
+	mutant_count = mutants_list(before.backend.abi, mutants);
+	for (size_t i = 0; i < mutant_count; i++)
 		try_mutant(&mutants[i], &facts, strict, update);
-	printf("# %zu mutants, %d not told apart, %d not as expected\n", count, uncaught, failures);
+	printf("# %zu mutants, %d not told apart, %d not as expected\n", mutant_count, uncaught,
+	       failures);
 	if (update && fclose(update) != 0)
 		return 70;
 	facts_free(gathered);
