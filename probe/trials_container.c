@@ -194,12 +194,13 @@ static int try_escape(const struct stage *s, const struct trial *t)
 	struct module m;
 	pid_t escaped = 0;
 	int gone;
-	int r = start_module(s, t->args[0] ? NULL : &none, 0, leave_group, &m);
+	int r;
 
+	/* What loses its parent comes to us, from the first moment on. */
+	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	r = start_module(s, t->args[0] ? NULL : &none, 0, leave_group, &m);
 	if (r < 0)
 		return r;
-	/* What loses its parent comes to us. */
-	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	r = -EIO;
 	if (is_readable(m.from, END_MS) &&
 	    read(m.from, &escaped, sizeof(escaped)) == (ssize_t)sizeof(escaped)) {
