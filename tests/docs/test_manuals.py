@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""The manuals: mandoc finds nothing, their examples run, and they name what there is."""
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+TOP = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.path.join(TOP, os.environ.get("BUILD", "build"))
+PROBE = os.path.join(BUILD, "oarbank-probe")
+TREES = os.path.join(TOP, "tests", "fake", "trees")
+MODULES = os.path.join(TOP, "tests", "golden", "modules")
+OURS = ("oarbank-probe.1", "oarbank-sandbox.1", "oarbank-policy.5", "oarbank-report.5")
+bad = 0
+
+
+def say(ok, name, *more):
+    global bad
+    bad += not ok
+    print(("ok - " if ok else "not ok - ") + name)
+    if not ok:
+        for line in more:
+            print("#", str(line)[:400])
+
+
+def page(name):
+    return os.path.join(TOP, "docs", name)
+
+
+def rendered(name):
+    return subprocess.run(["mandoc", "-Tutf8", "-Owidth=900", page(name)], capture_output=True, check=True).stdout.decode()
+
+
+def plain(text):
+    return re.sub(".\b", "", text)
+
+
+def lint():
+    for path in sorted(glob.glob(os.path.join(TOP, "docs", "*.[1-9]"))):
+        r = subprocess.run(["mandoc", "-Tlint", path], capture_output=True)
+        # Other manuals need not be installed here.
+        found = [l for l in r.stdout.decode().splitlines() if "referenced manual not found" not in l]
+        say(not found, f"mandoc finds nothing in {os.path.basename(path)}", *found)
+
+
+def examples(name):
+    """(command, exit code) of each '.Dl $ ...' line, as a reader sees it."""
+    codes = []
+    code = 0
+    for line in open(page(name)):
+        declared = re.match(r'\.\\" exit (\d+)', line)
+        if declared:
+            code = int(declared.group(1))
+        elif line.startswith(".Dl $ "):
+            codes.append(code)
+            code = 0
+    commands = [l.strip()[2:] for l in plain(rendered(name)).splitlines() if l.strip().startswith("$ ")]
+    assert len(commands) == len(codes), (name, commands, codes)
+    return list(zip(commands, codes))
+
+
+def stage(dir):
+    os.mkdir(os.path.join(dir, "reports"))
+    os.mkdir(os.path.join(dir, "work"))
+    for tree in ("systemd-user", "no-landlock"):
+        out = subprocess.run([PROBE, "--json", "--root", os.path.join(TREES, tree)], capture_output=True, check=True).stdout
+        open(os.path.join(dir, "reports", tree + ".json"), "wb").write(out)
+    shutil.copy(os.path.join(dir, "reports", "no-landlock.json"), os.path.join(dir, "before.json"))
+    shutil.copy(os.path.join(dir, "reports", "systemd-user.json"), os.path.join(dir, "after.json"))
+    release = json.load(open(os.path.join(MODULES, "modules.json")))
+    release["modules"] = [m for m in release["modules"] if isinstance(m, dict) and m.get("name") != "broken"]
+    json.dump(release, open(os.path.join(dir, "modules.json"), "w"))
+    json.dump({"ro": [], "rw": [os.path.join(dir, "work")]}, open(os.path.join(dir, "policy.json"), "w"))
+
+
+def run_examples(dir):
+    env = dict(os.environ, PATH=BUILD + ":/usr/sbin:/usr/bin:/sbin:/bin", HOME=dir)
+    for name in OURS:
+        for command, code in examples(name):
+            if "jq" in command and not shutil.which("jq"):
+                print(f"ok - {name}: {command[:50]} # SKIP no jq here")
+                continue
+            if "sandbox-exec" in command or "--require" in command:
+                if subprocess.run([PROBE, "--no-trials", "--require", "filesystem,ipc"], capture_output=True).returncode:
+                    print(f"ok - {name}: {command[:50]} # SKIP this kernel does not enforce it")
+                    continue
+            r = subprocess.run(["/bin/sh", "-c", command], cwd=dir, env=env, capture_output=True, timeout=60)
+            say(r.returncode == code, f"{name}: {command[:60]}", r.returncode, r.stdout[-300:], r.stderr[-300:])
+    say(os.path.exists(os.path.join(dir, "fleet.html")) and os.path.exists(os.path.join(dir, "fleet.csv"))
+        and os.path.exists(os.path.join(dir, "oarbank.prom")), "they left what they say they leave")
+
+
+def the_policy(dir):
+    text = open(page("oarbank-policy.5")).read()
+    policy = json.loads(re.search(r"\.Bd -literal\n(\{.*?\n\})\n\.Ed", text, re.S).group(1))
+    for key, name in (("ro", "reports"), ("rw", "work")):
+        policy[key] = [os.path.join(dir, name) for _ in policy[key]]
+    path = os.path.join(dir, "example.json")
+    json.dump(policy, open(path, "w"))
+    r = subprocess.run([os.path.join(BUILD, "oarbank-plan"), path, "--assume-abi", "6"], capture_output=True)
+    say(r.returncode == 0, "the policy in the manual is one", r.returncode, r.stderr)
+    # Each key that the launcher knows, by its own refusal of others.
+    for key, value in (("ro", 1), ("rw", 1), ("rd", 1), ("wo", 1), ("exe", 1), ("exec_rw", 1), ("net", 1), ("proxy_port", "x"),
+                       ("broker_socket", 1), ("gpu", 1), ("module", 1), ("kind", 1)):
+        json.dump({key: value}, open(path, "w"))
+        r = subprocess.run([os.path.join(BUILD, "oarbank-plan"), path], capture_output=True)
+        say(b"unknown" not in r.stderr and key.encode() in r.stderr and re.search(rf"\.(It )?Li .*\b{key}\b", text),
+            f"the key {key} is known and in the manual", r.stderr)
+
+
+def names():
+    for verb, manual in ((["--help"], "oarbank-probe.1"), (["audit", "--help"], "oarbank-probe.1"), (["diff", "--help"], "oarbank-probe.1")):
+        out = subprocess.run([PROBE, *verb], capture_output=True, check=True).stdout.decode()
+        text = plain(rendered(manual))
+        missing = [o for o in re.findall(r"^  (--[a-z-]+)", out, re.M) if o not in text]
+        say(not missing, f"every option of {' '.join(verb)} is in {manual}", missing)
+    document = json.load(open(os.path.join(TOP, "docs", "report.schema.json")))["properties"]
+    text = plain(rendered("oarbank-report.5"))
+    missing = [k for k in document if not re.search(rf"\b{k}\b", text)]
+    missing += [k for k in document["report"]["properties"] if not re.search(rf"\b{k}\b", text)]
+    say(not missing, "every member of a report is in oarbank-report.5", missing)
+    date = {re.search(r"^\.Dd (.*)$", open(page(n)).read(), re.M).group(1) for n in OURS}
+    say(len(date) == 1, "the manuals have one date", date)
+
+
+def main():
+    if not shutil.which("mandoc"):
+        print("ok - the manuals # SKIP no mandoc here")
+        return 0
+    dir = tempfile.mkdtemp()
+    try:
+        lint()
+        stage(dir)
+        run_examples(dir)
+        the_policy(dir)
+        names()
+    finally:
+        shutil.rmtree(dir)
+    return 1 if bad else 0
+
+
+sys.exit(main())
