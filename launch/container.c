@@ -81,6 +81,9 @@ int container_kill(const struct kernel *k, const struct container *c, struct fau
 	if (c->leader > 0)
 		k->kill(k, -c->leader, SIGKILL);
 	one_by_one = signal_tree(k, c->keeper, SIGKILL);
+	/* Best effort: for what cannot be seen. */
+	if (c->keeper == k->getpid(k))
+		tree_kill_own(k);
 	if (c->kind == CONTAINER_LEAF)
 		return r;
 	return one_by_one < 0 ? fault_errno(why, "signal the processes of the container", NULL,

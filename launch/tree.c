@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <string.h>
 
 #include "kabi/file.h"
@@ -49,22 +50,29 @@ static bool ended(const struct proc_stat *s)
 
 /* ---- by the lists of children ---- */
 
-static int add_children_of_thread(const struct kernel *k, pid_t pid, const char *thread,
-				  struct tree *t)
+/* Words, to be taken apart with text_word(). Returns the file's length, or -errno. */
+static ssize_t read_children(const struct kernel *k, pid_t pid, const char *thread,
+			     char list[CHILDREN_MAX])
 {
-	static char list[CHILDREN_MAX];
 	char path[PROC_PATH_MAX + 64];
 	struct text p = TEXT_BUF(path);
-	char *cursor = list;
-	const char *word;
-	ssize_t n;
 
 	text_add(&p, "/proc/");
 	text_add_int(&p, pid);
 	text_add(&p, "/task/");
 	text_add(&p, thread);
 	text_add(&p, "/children");
-	n = file_read(k, path, list, sizeof(list));
+	return file_read(k, path, list, CHILDREN_MAX);
+}
+
+static int add_children_of_thread(const struct kernel *k, pid_t pid, const char *thread,
+				  struct tree *t)
+{
+	static char list[CHILDREN_MAX];
+	char *cursor = list;
+	const char *word;
+	ssize_t n = read_children(k, pid, thread, list);
+
 	if (n == -EFBIG)
 		t->cut = true;
 	if (n < 0)
@@ -139,6 +147,24 @@ int tree_find(const struct kernel *k, pid_t top, struct tree *ret)
 	for (unsigned i = 0; i < ret->count; i++)
 		add_children(k, ret->process[i].pid, ret);
 	return r;
+}
+
+int tree_kill_own(const struct kernel *k)
+{
+	static char list[CHILDREN_MAX];
+	char thread[24];
+	struct text t = TEXT_BUF(thread);
+	char *cursor = list;
+	const char *word;
+	pid_t child;
+	ssize_t n;
+
+	text_add_int(&t, k->getpid(k));
+	n = read_children(k, k->getpid(k), thread, list);
+	while (n >= 0 && (word = text_word(&cursor)))
+		if (parse_pid(word, &child))
+			k->kill(k, child, SIGKILL);
+	return n < 0 ? (int)n : 0;
 }
 
 int tree_signal(const struct kernel *k, const struct tree_process *p, int signal)

@@ -37,4 +37,11 @@ int tree_find(const struct kernel *k, pid_t top, struct tree *ret);
  */
 int tree_signal(const struct kernel *k, const struct tree_process *p, int signal);
 
+/* SIGKILL to every child of the calling process, which has one thread. A child that nobody has
+ * reaped keeps its number, so /proc is not asked about it: that may hide a process (hidepid, where
+ * it is not dumpable). What such a child leaves comes to the subreaper, for the next round. Returns
+ * 0, or -errno: -ENOENT where the kernel has no list of children.
+ */
+int tree_kill_own(const struct kernel *k);
+
 #endif

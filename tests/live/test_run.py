@@ -249,6 +249,16 @@ ctypes.CDLL(None).pthread_exit(None)
 """)
 
 
+HIDDEN = write("hidden.py", """
+import ctypes, os, time
+if os.fork():
+    time.sleep(0.3)
+    os._exit(0)
+os.setsid()
+ctypes.CDLL(None).prctl(4, 0)
+time.sleep(30)
+""")
+
 NAMED = write("named.py", """
 import ctypes, os, time
 ctypes.CDLL(None).prctl(15, b"oarbank-keeper")
@@ -386,6 +396,25 @@ if os.getuid() == 0:
           all(d.returncode == 70 and b"EPERM" in d.stderr for d in done), done)
 else:
     skip("another user's run is not said to be frozen or ended", "needs root")
+if os.getuid() == 0:
+    work = tempfile.mkdtemp(dir=dir)
+    os.chmod(work, 0o777)
+    policy = write("hidden.json", json.dumps({"ro": [HIDDEN]}))
+    words = command(["/usr/bin/python3", "-S", HIDDEN], "--container", "group",
+                    "--policy", policy, result=work + "/result")
+    hidden = subprocess.run(
+        ["unshare", "-mpf", "sh", "-c", "mount -t proc -o hidepid=2 proc /proc && exec "
+         "setpriv --reuid 65534 --regid 65534 --clear-groups \"$@\"", "sh", *words],
+        capture_output=True, text=True)
+    try:
+        with open(work + "/result") as f:
+            r = json.load(f)
+        check("a process that /proc hides is ended too", hidden.returncode == 0
+              and r["killed_at_end"] == 1 and not r["left_behind"], r, hidden.stderr)
+    except OSError as e:
+        skip("a process that /proc hides is ended too", "no hidden /proc: %s" % e)
+else:
+    skip("a process that /proc hides is ended too", "needs root")
 named = start(["/usr/bin/python3", "-S", NAMED, MARK], "--container", "group")
 check("a module that calls itself a keeper is none", wait_until(
     lambda: len(modules()) >= 3) and all(
