@@ -102,6 +102,7 @@ struct session {
 	int signals;   /* readable when somebody asks for the end */
 	bool stopping; /* somebody has */
 	bool unwritten;
+	enum result_way way;
 };
 
 static void write_result(struct session *s)
@@ -115,7 +116,7 @@ static void write_result(struct session *s)
 	n = result_print(k, &s->run, &s->command.options.limits, text, sizeof(text));
 	if (n < 0)
 		fault_errno(&why, "write the result", s->command.result, (int)-n);
-	else if (result_write(k, s->command.result, text, (size_t)n, &why) == 0)
+	else if (result_write(k, s->command.result, &s->way, text, (size_t)n, &why) == 0)
 		return;
 	if (!s->unwritten)
 		complain(why.text, "");

@@ -172,7 +172,7 @@ static int write_and_close(const struct kernel *k, int fd, const char *text, siz
 
 static int write_there(const struct kernel *k, const char *path, const char *text, size_t len)
 {
-	int fd = k->create(k, path, O_WRONLY | O_TRUNC | O_NOCTTY, 0644);
+	int fd = k->create(k, path, O_WRONLY | O_TRUNC | O_NOCTTY | O_NONBLOCK, 0644);
 
 	return fd < 0 ? fd : write_and_close(k, fd, text, len);
 }
@@ -201,16 +201,25 @@ static int write_anew(const struct kernel *k, const char *path, const char *text
 	return r;
 }
 
-int result_write(const struct kernel *k, const char *path, const char *text, size_t len,
-		 struct fault *why)
+static int find_way(const struct kernel *k, const char *path, enum result_way *ret)
 {
 	struct node node;
 	int r = k->stat(k, path, &node);
 
-	if (r == 0 && node.type != NODE_FILE)
-		r = write_there(k, path, text, len);
-	else if (r == 0 || r == -ENOENT)
-		r = write_anew(k, path, text, len);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	*ret = r == 0 && node.type != NODE_FILE ? RESULT_WAY_THERE : RESULT_WAY_ANEW;
+	return 0;
+}
+
+int result_write(const struct kernel *k, const char *path, enum result_way *way, const char *text,
+		 size_t len, struct fault *why)
+{
+	int r = *way == RESULT_WAY_OPEN ? find_way(k, path, way) : 0;
+
+	if (r == 0)
+		r = *way == RESULT_WAY_THERE ? write_there(k, path, text, len)
+					     : write_anew(k, path, text, len);
 	return r < 0 ? fault_errno(why, "write the result", path, -r) : 0;
 }
 

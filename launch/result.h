@@ -22,11 +22,18 @@ ssize_t result_print(const struct kernel *k, const struct run *run, const struct
 		     char *buf, size_t size);
 
 /* Put text[0..len) into the file `path`, whole or not at all: in a new file that then takes its
- * place. What is there and is no regular file (a pipe, a symbolic link as /dev/stderr) is written
- * to instead. Returns 0, or -errno with `why`.
+ * place. What is there the first time and is no regular file (a pipe that somebody reads, a
+ * symbolic link as /dev/stderr) is written to instead. *way is RESULT_WAY_OPEN the first time, and
+ * kept after it: what somebody puts there meanwhile is replaced, not followed. Does not wait for a
+ * reader. Returns 0, or -errno with `why`: -ENXIO for a pipe that nobody reads.
  */
-int result_write(const struct kernel *k, const char *path, const char *text, size_t len,
-		 struct fault *why);
+enum result_way {
+	RESULT_WAY_OPEN,  /* not known yet */
+	RESULT_WAY_ANEW,  /* a new file takes the place */
+	RESULT_WAY_THERE, /* what is there is written to */
+};
+int result_write(const struct kernel *k, const char *path, enum result_way *way, const char *text,
+		 size_t len, struct fault *why);
 
 /* What a result says about a run: enough to find its container. */
 struct result_run {

@@ -198,6 +198,7 @@ static void a_file_is_replaced_as_a_whole(void **state)
 	char path[64];
 	char link[64];
 	char buf[16] = "";
+	enum result_way way = RESULT_WAY_OPEN;
 	struct stat st;
 	FILE *f;
 
@@ -206,8 +207,9 @@ static void a_file_is_replaced_as_a_whole(void **state)
 	snprintf(path, sizeof(path), "%s/result", dir);
 	snprintf(link, sizeof(link), "%s/link", dir);
 	for (int i = 0; i < 2; i++)
-		assert_int_equal(
-			result_write(&kernel_live, path, i ? "two" : "first", i ? 3 : 5, &why), 0);
+		assert_int_equal(result_write(&kernel_live, path, &way, i ? "two" : "first",
+					      i ? 3 : 5, &why),
+				 0);
 	f = fopen(path, "r");
 	assert_non_null(f);
 	assert_int_equal(fread(buf, 1, sizeof(buf), f), 3);
@@ -216,18 +218,36 @@ static void a_file_is_replaced_as_a_whole(void **state)
 
 	/* A link stays one. */
 	assert_int_equal(symlink(path, link), 0);
-	assert_int_equal(result_write(&kernel_live, link, "3", 1, &why), 0);
+	way = RESULT_WAY_OPEN;
+	assert_int_equal(result_write(&kernel_live, link, &way, "3", 1, &why), 0);
+	assert_int_equal(way, RESULT_WAY_THERE);
 	assert_int_equal(lstat(link, &st), 0);
 	assert_true(S_ISLNK(st.st_mode));
 	assert_int_equal(stat(link, &st), 0);
 	assert_int_equal(st.st_size, 1);
 
+	/* But one that was put there between two writes is replaced. */
+	way = RESULT_WAY_ANEW;
+	assert_int_equal(result_write(&kernel_live, link, &way, "long", 4, &why), 0);
+	assert_int_equal(lstat(link, &st), 0);
+	assert_true(S_ISREG(st.st_mode));
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, 1);
+	/* A pipe that nobody reads is not waited for; replaced if it was not there at first. */
+	assert_int_equal(unlink(link), 0);
+	assert_int_equal(mkfifo(link, 0600), 0);
+	way = RESULT_WAY_OPEN;
+	assert_int_equal(result_write(&kernel_live, link, &way, "x", 1, &why), -ENXIO);
+	way = RESULT_WAY_ANEW;
+	assert_int_equal(result_write(&kernel_live, link, &way, "x", 1, &why), 0);
+
 	assert_int_equal(unlink(link), 0);
 	assert_int_equal(unlink(path), 0);
 	/* Nothing else was left in it. */
 	assert_int_equal(rmdir(dir), 0);
-	assert_int_equal(result_write(&kernel_live, path, "x", 1, &why), -ENOENT);
-	assert_int_equal(result_write(&kernel_live, "/dev/full", "x", 1, &why), -ENOSPC);
+	assert_int_equal(result_write(&kernel_live, path, &way, "x", 1, &why), -ENOENT);
+	way = RESULT_WAY_OPEN;
+	assert_int_equal(result_write(&kernel_live, "/dev/full", &way, "x", 1, &why), -ENOSPC);
 	assert_non_null(strstr(why.text, "'/dev/full': ENOSPC"));
 }
 
