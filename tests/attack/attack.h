@@ -32,6 +32,8 @@ struct stage {
 	char sandbox[128];    /* oarbank-sandbox */
 	char setuid[128];     /* a copy of this program that is setuid root, or "" */
 	char outer[48];	      /* an IPv4 address of this machine that is not loopback's, or "" */
+	int abi;	      /* Landlock's, as this kernel says it; 0: none */
+	bool quick;	      /* each row in one profile only */
 	pid_t agent;	      /* the fixture, which launches */
 	pid_t victim;	      /* a process of this user that accepts and discards */
 	int victim_fd;	      /* it has OUTSIDE/read open as this */
@@ -52,6 +54,8 @@ const char *policy_path(const struct stage *s, const char *name);
 /* The victim's listeners: stream, seqpacket, dgram, broker; also abstract ones. */
 const char *socket_path(const struct stage *s, const char *name);
 
+/* Ask the kernel for its Landlock ABI; 0 where there is none. */
+int landlock_abi(void);
 int stage_make(struct stage *s, const char *sandbox);
 /* Make the folders anew, as every launch expects to find them: each has the files "read", "write"
  * and so on of stage.c, for attempts that change them.
@@ -60,6 +64,7 @@ int stage_reset(const struct stage *s);
 void stage_remove(struct stage *s);
 /* Start the victim with its listeners; it ends with its parent. */
 int victim_start(struct stage *s);
+void victim_end(struct stage *s);
 
 /* An address; `size` is 0 when the text is none. */
 struct address {
@@ -98,6 +103,8 @@ enum profile {
 #define SOCKETS (WITH_NET | WITH_BROKER)
 
 extern const char *const profile_names[PROFILE_COUNT];
+/* Is there a launch with it at this kernel's Landlock ABI? Below, the launcher must refuse. */
+bool profile_launches(const struct stage *s, enum profile profile);
 /* Write the policy of every profile to policy_path(). */
 int profiles_write(const struct stage *s);
 
@@ -124,6 +131,11 @@ struct row {
 	int absent;   /* the same on a machine that does not have what it is about */
 	int confined; /* and in it */
 	bool known;   /* stays open: attacks.md says why */
+	/* Landlock sees it from this ABI on. Below, it answers the error `below`; where that is 0,
+	 * it is open: the answer is the control's, and the row is a known one.
+	 */
+	int since_abi;
+	int below;
 	enum who who;
 	unsigned in; /* profiles; 0: all, or PLAIN for a row that is launched alone */
 	/* A row with one of these is launched alone. `before` runs ahead of exec, without the
@@ -134,7 +146,7 @@ struct row {
 	bool terminal;
 };
 
-/* The name is shown with deny_ before it when `confined` is an error, allow_ or known_ if not. */
+/* The name is shown with deny_ before it when an error is expected, allow_ or known_ if not. */
 #define DENY(what, error, fn, ...) \
 	.name = (what), .confined = -(error), .run = (fn), .arg = { __VA_ARGS__ }
 #define ALLOW(what, fn, ...) .name = (what), .run = (fn), .arg = { __VA_ARGS__ }
@@ -156,10 +168,18 @@ extern const struct rows socket_rows, connect_rows, signal_rows, process_rows, i
 /* Row number `i` of all sets in turn, NULL behind the last. */
 const struct row *row_at(size_t i);
 /* "deny_x" and so on, in a static buffer. */
-const char *row_name(const struct row *row);
+const char *row_name(const struct stage *s, const struct row *row);
+/* What it answers in the sandbox at this kernel's ABI. */
+int row_confined(const struct stage *s, const struct row *row);
 bool row_is_alone(const struct row *row);
+/* Is it an attempt of this user? */
+bool row_is_mine(const struct row *row);
+/* The profiles it is tried in: of those that launch. When quick, one: the one that grants most for
+ * a row that is denied, the one that grants least for one that is not.
+ */
+unsigned row_profiles(const struct stage *s, const struct row *row);
 /* Is the row tried by this user in that profile? PROFILE_COUNT is the control. */
-bool row_is_for(const struct row *row, enum profile profile);
+bool row_is_for(const struct stage *s, const struct row *row, enum profile profile);
 
 /* ---- running them ---- */
 
@@ -177,6 +197,9 @@ int batch_main(const struct stage *s, enum profile profile);
 
 /* What the programs do that an attempt executes. */
 int do_main(const char *what);
+
+/* The launcher's exit code when it refuses. */
+#define NOT_APPLIED 70
 
 /* Every row, then every refusal, as TAP lines. They return the number of failures. */
 int matrix_main(struct stage *s);

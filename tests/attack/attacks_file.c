@@ -194,9 +194,10 @@ static const struct row table[] = {
 	PLACES("link_out",        EXDEV, EXDEV, EXDEV, EXDEV, 0, link_out),
 	PLACES("link_in",         NO,  NO,  NO,  EXDEV, 0, link_in),
 
-	{ DENY("device_ioctl_random", EACCES, device_control, TEXT("/dev/urandom"), RNDGETENTCNT) },
+	{ DENY("device_ioctl_random", EACCES, device_control, TEXT("/dev/urandom"), RNDGETENTCNT),
+	  .since_abi = 5 },
 	{ DENY("device_ioctl_null", EACCES, device_control, TEXT("/dev/null"), 0x5413),
-	  .control = -ENOTTY },
+	  .control = -ENOTTY, .since_abi = 5 },
 };
 /* clang-format on */
 

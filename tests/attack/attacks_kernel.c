@@ -223,8 +223,7 @@ static const struct row table[] = {
 	{ DENY("clone3_user", ENOSYS, clone3_with, CLONE_NEWUSER) },
 	{ DENY("setns", EPERM, try_syscall, SYS_setns, -1, 0), .control = -EBADF },
 	{ DENY("setns_mounts", EPERM, join_namespace, TEXT("/proc/self/ns/mnt")) },
-	{ DENY("listns", ENOSYS, try_syscall, NR_LISTNS, BAD_POINTER, 0, 0, 0),
-	  .control = -EFAULT },
+	{ DENY("listns", EPERM, try_syscall, NR_LISTNS, BAD_POINTER, 0, 0, 0), .control = -EFAULT },
 
 	{ DENY("mount_memory", EPERM, mount_memory) },
 	{ DENY("mount_bind", EPERM, mount_bind) },

@@ -173,15 +173,21 @@ static int signal_first(const struct stage *s, const long *arg)
 	return answer_zero(kill(1, 0));
 }
 
+/* The address of the first function: data of each CPU, listed before it, is at 0 on some kernels.
+ */
 static int kernel_addresses(const struct stage *s, const long *arg)
 {
 	FILE *f = fopen("/proc/kallsyms", "re");
 	unsigned long long address = 0;
+	char type = '\0';
 
 	(void)s;
 	(void)arg;
-	if (!f || fscanf(f, "%llx", &address) != 1)
-		return broken("read /proc/kallsyms");
+	while (f && type != 'T' && type != 't')
+		if (fscanf(f, "%llx %c%*[^\n]", &address, &type) != 2)
+			return broken("read /proc/kallsyms");
+	if (!f)
+		return broken("open /proc/kallsyms");
 	fclose(f);
 	return address ? 0 : NOTHING;
 }
@@ -246,7 +252,7 @@ static const struct row table[] = {
 	{ DENY("page_frames", EACCES, open_path, TEXT("/proc/kpagecount"), O_WRONLY), ROOT },
 	{ DENY("nice_lower", EACCES, lower_nice), ROOT },
 	{ DENY("limit_raise", EPERM, raise_limit), ROOT },
-	{ DENY("signal_init", EPERM, signal_first), ROOT },
+	{ DENY("signal_init", EPERM, signal_first), ROOT, .since_abi = 6 },
 	{ KNOWN("page_flags", open_path, TEXT("/proc/kpageflags"), O_RDONLY), ROOT,
 	  .absent = -ENOENT },
 	{ KNOWN("kernel_allocations", open_path, TEXT("/proc/vmallocinfo"), O_RDONLY), ROOT,

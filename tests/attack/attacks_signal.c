@@ -189,19 +189,23 @@ static int signal_child(const struct stage *s, const long *arg)
 	return wait_answer(pid) == KILLED(SIGTERM) ? 0 : -ECHILD;
 }
 
+/* Landlock's scope of signals. */
+#define SCOPED .since_abi = 6
+
 static const struct row table[] = {
-	{ DENY("kill", EPERM, send_kill, VICTIM, HARMLESS) },
-	{ DENY("kill_null_signal", EPERM, send_kill, VICTIM, 0) },
-	{ DENY("kill_continue", EPERM, send_kill, VICTIM, SIGCONT) },
-	{ DENY("kill_parent", EPERM, send_kill, AGENT, HARMLESS) },
-	{ DENY("kill_group", EPERM, send_kill, GROUP, HARMLESS) },
-	{ DENY("tkill", EPERM, send_tkill, VICTIM) },
-	{ DENY("tgkill", EPERM, send_tgkill, VICTIM) },
-	{ DENY("sigqueue", EPERM, send_queued, VICTIM) },
-	{ DENY("sigqueue_thread", EPERM, send_queued_thread, VICTIM) },
-	{ DENY("pidfd_signal", EPERM, send_pidfd, VICTIM) },
-	{ DENY("pidfd_signal_group", EPERM, send_pidfd, VICTIM, PIDFD_SIGNAL_PROCESS_GROUP) },
-	{ DENY("pidfd_signal_proc", EPERM, send_pidfd_proc, VICTIM) },
+	{ DENY("kill", EPERM, send_kill, VICTIM, HARMLESS), SCOPED },
+	{ DENY("kill_null_signal", EPERM, send_kill, VICTIM, 0), SCOPED },
+	{ DENY("kill_continue", EPERM, send_kill, VICTIM, SIGCONT), SCOPED },
+	{ DENY("kill_parent", EPERM, send_kill, AGENT, HARMLESS), SCOPED },
+	{ DENY("kill_group", EPERM, send_kill, GROUP, HARMLESS), SCOPED },
+	{ DENY("tkill", EPERM, send_tkill, VICTIM), SCOPED },
+	{ DENY("tgkill", EPERM, send_tgkill, VICTIM), SCOPED },
+	{ DENY("sigqueue", EPERM, send_queued, VICTIM), SCOPED },
+	{ DENY("sigqueue_thread", EPERM, send_queued_thread, VICTIM), SCOPED },
+	{ DENY("pidfd_signal", EPERM, send_pidfd, VICTIM), SCOPED },
+	{ DENY("pidfd_signal_group", EPERM, send_pidfd, VICTIM, PIDFD_SIGNAL_PROCESS_GROUP),
+	  SCOPED },
+	{ DENY("pidfd_signal_proc", EPERM, send_pidfd_proc, VICTIM), SCOPED },
 
 	{ DENY("owner_fcntl", EPERM, set_owner, VICTIM, F_SETOWN) },
 	{ DENY("owner_fcntl_group", EPERM, set_owner, GROUP, F_SETOWN) },

@@ -82,8 +82,9 @@ static int set_attributes(const struct stage *s, const long *arg)
 #define ON_TERMINAL .terminal = true
 
 static const struct row table[] = {
-	{ DENY("tty_type", EPERM, control, TIOCSTI, 'x'), ON_TERMINAL },
-	{ DENY("tty_type_high_half", EPERM, control, HIGH | TIOCSTI, 'x'), ON_TERMINAL },
+	{ DENY("tty_type", EPERM, control, TIOCSTI, 'x'), ON_TERMINAL, .absent = -EIO },
+	{ DENY("tty_type_high_half", EPERM, control, HIGH | TIOCSTI, 'x'), ON_TERMINAL,
+	  .absent = -EIO },
 	{ DENY("tty_paste", EPERM, control, TIOCLINUX, TIOCL_PASTESEL), ON_TERMINAL,
 	  .control = -ENOTTY },
 	{ DENY("tty_discipline", EPERM, control, TIOCSETD, 0), ON_TERMINAL },

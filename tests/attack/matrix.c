@@ -148,13 +148,13 @@ static void run_row(const struct stage *s, size_t i)
 
 	snprintf(number, sizeof(number), "%zu", i);
 	for (unsigned profile = 0; profile <= CONTROL; profile++)
-		if (row_is_for(row, profile))
+		if (row_is_for(s, row, profile))
 			answers[profile][i] = run_alone(s, row, number, profile);
 }
 
 /* ---- telling ---- */
 
-static unsigned privileged;
+static unsigned privileged, refused;
 
 const char *user_word(void)
 {
@@ -191,45 +191,76 @@ static bool is_absence(const struct row *row, int control)
 	return row->absent && control == row->absent;
 }
 
-static bool tell_control(const struct row *row, int control, const char *text)
+static bool tell_control(const struct stage *s, const struct row *row, int control,
+			 const char *text)
 {
 	bool skip = is_absence(row, control);
 
 	printf("%s - %s (%s)%s without the sandbox it answers %s\n", skip ? "ok" : "not ok",
-	       row_name(row), user_word(), skip ? " # SKIP" : "\n#", text);
+	       row_name(s, row), user_word(), skip ? " # SKIP" : "\n#", text);
 	return skip;
 }
 
 /* Compare one row; returns false when it fails. */
-static bool tell_row(size_t i)
+static bool tell_row(const struct stage *s, size_t i)
 {
 	const struct row *row = row_at(i);
 	int control = answers[CONTROL][i];
+	int wanted = row_confined(s, row);
 	char expected[32];
 	char buf[32];
 	bool good = true;
 
+	if (row_is_mine(row) && !row_profiles(s, row)) {
+		refused++;
+		return true;
+	}
 	if (needs_privilege(row, control)) {
 		privileged++;
 		return true;
 	}
-	if (row->who == (geteuid() == 0 ? USER_ONLY : ROOT_ONLY))
+	if (!row_is_mine(row))
 		return true;
 	if (control != row->control)
-		return tell_control(row, control, answered(CONTROL, i, buf));
+		return tell_control(s, row, control, answered(CONTROL, i, buf));
 	for (unsigned profile = 0; profile < PROFILE_COUNT; profile++) {
-		if (!row_is_for(row, profile) || answers[profile][i] == row->confined)
+		if (!row_is_for(s, row, profile) || answers[profile][i] == wanted)
 			continue;
 		if (good)
-			printf("not ok - %s (%s)\n", row_name(row), user_word());
+			printf("not ok - %s (%s)\n", row_name(s, row), user_word());
 		good = false;
 		printf("# with policy %s: %s, not %s%s\n", profile_names[profile],
-		       answered(profile, i, buf), answer_text(row->confined, expected),
+		       answered(profile, i, buf), answer_text(wanted, expected),
 		       row->known ? ": the list of what stays open has changed" : "");
 	}
 	if (good)
-		printf("ok - %s (%s)\n", row_name(row), user_word());
+		printf("ok - %s (%s)\n", row_name(s, row), user_word());
 	return good;
+}
+
+/* Below its ABI a profile must not launch. */
+static bool tell_profile(const struct stage *s, enum profile profile)
+{
+	int code = answer_code(launch_code[profile]);
+	bool good = code == NOT_APPLIED;
+
+	if (profile_launches(s, profile))
+		return true;
+	for (size_t i = 0; i < ROWS_MAX; i++)
+		good &= answers[profile][i] == MISSING;
+	printf("%s - refuse_profile_%s (%s)\n# exit %d at Landlock ABI %d\n",
+	       good ? "ok" : "not ok", profile_names[profile], user_word(), code, s->abi);
+	return good;
+}
+
+/* Nothing but the refusals of the profiles is to be seen where none launches. */
+static void run_rows(const struct stage *s)
+{
+	run_batch(s, CONTROL);
+	stage_reset(s);
+	for (size_t i = 0; row_at(i); i++)
+		if (row_is_alone(row_at(i)))
+			run_row(s, i);
 }
 
 int matrix_main(struct stage *s)
@@ -240,14 +271,17 @@ int matrix_main(struct stage *s)
 	for (size_t profile = 0; profile <= CONTROL; profile++)
 		for (size_t i = 0; i < ROWS_MAX; i++)
 			answers[profile][i] = MISSING;
-	for (unsigned profile = 0; profile <= CONTROL; profile++)
+	for (unsigned profile = 0; profile < PROFILE_COUNT; profile++) {
 		run_batch(s, profile);
-	stage_reset(s);
+		failures += !tell_profile(s, profile);
+	}
+	if (profile_launches(s, PLAIN))
+		run_rows(s);
 	for (size_t i = 0; row_at(i); i++)
-		if (row_is_alone(row_at(i)))
-			run_row(s, i);
-	for (size_t i = 0; row_at(i); i++)
-		failures += !tell_row(i);
+		failures += !tell_row(s, i);
+	if (refused)
+		printf("ok - %u rows (%s) # SKIP the launcher refuses what they need at Landlock ABI %d\n",
+		       refused, user_word(), s->abi);
 	if (privileged)
 		printf("ok - %u rows that only root can try # SKIP not root\n", privileged);
 	return failures;

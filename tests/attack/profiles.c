@@ -8,6 +8,16 @@ const char *const profile_names[PROFILE_COUNT] = {
 	[GPU] = "gpu",	   [EXEC_RW] = "exec_rw", [GRANTED] = "granted",
 };
 
+/* The launcher has no backend below 3, and no TCP ports below 4 (spec/contract-linux.md). */
+static const int profile_abi[PROFILE_COUNT] = {
+	[PLAIN] = 3, [EGRESS] = 4, [BROKER] = 3, [GPU] = 3, [EXEC_RW] = 3, [GRANTED] = 4,
+};
+
+bool profile_launches(const struct stage *s, enum profile profile)
+{
+	return s->abi >= profile_abi[profile];
+}
+
 static const char *word(bool yes)
 {
 	return yes ? "true" : "false";

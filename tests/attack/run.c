@@ -96,7 +96,7 @@ int batch_main(const struct stage *s, enum profile profile)
 	for (size_t i = 0; (row = row_at(i)); i++) {
 		struct answer a = { .row = (uint32_t)i };
 
-		if (row_is_alone(row) || !row_is_for(row, profile))
+		if (row_is_alone(row) || !row_is_for(s, row, profile))
 			continue;
 		a.answer = attempt_in_child(s, row);
 		if (write(STDOUT_FILENO, &a, sizeof(a)) != sizeof(a))

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <limits.h>
+#include <linux/landlock.h>
 #include <mqueue.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -200,6 +201,14 @@ static void remove_ipc(const struct stage *s)
 
 /* ---- public ---- */
 
+int landlock_abi(void)
+{
+	int abi = (int)syscall(SYS_landlock_create_ruleset, NULL, 0,
+			       LANDLOCK_CREATE_RULESET_VERSION);
+
+	return abi < 0 ? 0 : abi;
+}
+
 int stage_make(struct stage *s, const char *sandbox)
 {
 	const char *tmp = getenv("TMPDIR");
@@ -216,6 +225,7 @@ int stage_make(struct stage *s, const char *sandbox)
 	snprintf(s->tag, sizeof(s->tag), "oarbank-%s", strrchr(s->root, '-') + 1);
 	chmod(s->root, 0755);
 	s->agent = getpid();
+	s->abi = landlock_abi();
 	r = copy_file("/proc/self/exe", path_in_root(s, "attacker"), 0755);
 	if (r == 0)
 		r = copy_file(sandbox, path_in_root(s, "oarbank-sandbox"), 0755);
@@ -232,6 +242,7 @@ int stage_make(struct stage *s, const char *sandbox)
 
 void stage_remove(struct stage *s)
 {
+	victim_end(s);
 	remove_ipc(s);
 	remove_tree(s->root);
 }

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <ifaddrs.h>
-#include <net/if.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #define LISTENERS_MAX 24
@@ -100,7 +100,7 @@ static int listen_anywhere(int type, uint16_t *ret_port)
 	return 0;
 }
 
-/* An address of this machine that is not loopback's. */
+/* An address of this machine that is not loopback's, whatever device has it. */
 static void find_outer(struct stage *s)
 {
 	struct ifaddrs *list;
@@ -110,7 +110,8 @@ static void find_outer(struct stage *s)
 	for (struct ifaddrs *i = list; i; i = i->ifa_next) {
 		const struct sockaddr_in *in = (const void *)i->ifa_addr;
 
-		if (in && in->sin_family == AF_INET && !(i->ifa_flags & IFF_LOOPBACK))
+		if (in && in->sin_family == AF_INET &&
+		    ntohl(in->sin_addr.s_addr) >> 24 != IN_LOOPBACKNET)
 			inet_ntop(AF_INET, &in->sin_addr, s->outer, sizeof(s->outer));
 	}
 	freeifaddrs(list);
@@ -198,4 +199,13 @@ int victim_start(struct stage *s)
 	for (nfds_t i = 0; i < listener_count; i++)
 		close(listeners[i].fd);
 	return s->victim < 0 ? -errno : 0;
+}
+
+void victim_end(struct stage *s)
+{
+	if (s->victim <= 0)
+		return;
+	kill(s->victim, SIGKILL);
+	waitpid(s->victim, NULL, 0);
+	s->victim = 0;
 }
