@@ -44,6 +44,7 @@ _Static_assert(sizeof(struct addition) == 24, "seccomp_notif_addfd");
 #define PLANT _IOW('!', 3, struct addition)
 
 #define INFO_MAX 4096
+#define PAGE 4096 /* the smallest there is */
 
 static int result(long r)
 {
@@ -168,6 +169,26 @@ int caller_descriptor_flags(pid_t pid, int fd)
 	text_add(&t, "fdinfo/");
 	text_add_int(&t, fd);
 	return (int)read_number(pid, name, "flags:\t", 8);
+}
+
+int caller_text(pid_t pid, uint64_t address, char *buf, size_t size)
+{
+	size_t len = 0;
+
+	/* Page by page: what lies behind the text may be nobody's. */
+	while (len < size) {
+		size_t part = PAGE - (size_t)((address + len) % PAGE);
+		int r;
+
+		part = part < size - len ? part : size - len;
+		r = caller_memory(pid, address + len, buf + len, part);
+		if (r < 0)
+			return r;
+		if (memchr(buf + len, '\0', part))
+			return (int)strlen(buf);
+		len += part;
+	}
+	return -ENAMETOOLONG;
 }
 
 int caller_memory(pid_t pid, uint64_t address, void *buf, size_t size)

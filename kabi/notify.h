@@ -51,4 +51,9 @@ int caller_descriptor_flags(pid_t pid, int fd);
 /* Copy `size` bytes of its memory. Fewer than that are -EFAULT. */
 int caller_memory(pid_t pid, uint64_t address, void *buf, size_t size);
 
+/* Copy a text of its memory, with the NUL byte that ends it, into buf[size]. Returns its length;
+ * -ENAMETOOLONG when it does not fit; -EFAULT.
+ */
+int caller_text(pid_t pid, uint64_t address, char *buf, size_t size);
+
 #endif

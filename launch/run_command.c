@@ -173,6 +173,7 @@ static int set_supervise(struct run_command *c, const char *value)
 	static const char *const words[] = {
 		[SUPERVISE_AUTO] = "auto",
 		[SUPERVISE_NONE] = "none",
+		[SUPERVISE_METADATA] = "metadata",
 	};
 
 	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
@@ -204,8 +205,9 @@ static const struct option {
 	  set_egress_allow },
 	{ "--egress-allow-file", "FILE", "the same for every line of FILE", set_egress_allow_file },
 	{ "--egress-log", "FILE", "what the proxy refused, as lines of JSON", set_egress_log },
-	{ "--supervise", "auto|none",
-	  "make the module's connections for it; auto: with a network or broker grant",
+	{ "--supervise", "auto|none|metadata",
+	  "make the module's connections for it; auto: with a network or broker grant; metadata: "
+	  "and its changes of modes, owners and times, in its writable folders only",
 	  set_supervise },
 	{ "--result", "FILE", "how it is going, and how it ended, as JSON", set_result },
 };

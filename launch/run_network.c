@@ -69,6 +69,7 @@ static int make_environment(struct network *net, struct run_options *o, struct f
 
 		text_add(&t, "OARBANK_SUPERVISOR=fd:");
 		text_add_int(&t, net->theirs);
+		text_add(&t, net->metadata ? ",metadata" : "");
 		net->envp[at++] = net->supervised;
 	}
 	o->envp = (char *const *)net->envp;
@@ -169,7 +170,11 @@ static int make_channel(const struct kernel *k, const struct policy *policy, str
 	net->rules = (struct supervise_rules){
 		.proxy_port = policy->net == NET_EGRESS_ALLOWLIST ? policy->proxy_port : 0,
 		.broker = policy->broker_socket,
+		.writable = net->writable,
 	};
+	for (size_t i = 0; i < policy->root_count; i++)
+		if (policy->roots[i].kind == ROOT_RW || policy->roots[i].kind == ROOT_WO)
+			net->writable[net->rules.writable_count++] = policy->roots[i].path;
 	return 0;
 }
 
@@ -220,8 +225,9 @@ int network_begin(const struct kernel *k, const struct network_options *options,
 			   NULL);
 		return -EINVAL;
 	}
-	granted = policy.net != NET_NONE || policy.broker_socket;
-	if (granted && options->supervise == SUPERVISE_AUTO)
+	net->metadata = options->supervise == SUPERVISE_METADATA;
+	granted = policy.net != NET_NONE || policy.broker_socket || net->metadata;
+	if (granted && options->supervise != SUPERVISE_NONE)
 		r = make_channel(k, &policy, net, why);
 	if (r == 0 && granted)
 		r = copy_policy(k, &policy, net, why);

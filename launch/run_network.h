@@ -12,10 +12,12 @@
 #include "launch/run.h"
 #include "launch/run_proxy.h"
 #include "launch/supervise.h"
+#include "launch/supervise_metadata.h"
 
 enum supervise_choice {
 	SUPERVISE_AUTO, /* when the policy grants a network or a broker */
 	SUPERVISE_NONE,
+	SUPERVISE_METADATA, /* always, and changes of metadata too */
 };
 
 /* What the command line says of it. */
@@ -34,9 +36,11 @@ struct network {
 	int theirs; /* the launcher's; -1 */
 	int policy; /* a copy with the proxy's port; -1 */
 	char policy_path[32];
-	char supervised[32];
+	char supervised[64];
 	char variables[5][48];
 	const char **envp; /* malloc */
+	const char *writable[METADATA_ROOTS_MAX];
+	bool metadata;
 	int keep[2];
 };
 

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "kabi/notify.h"
+#include "launch/supervise_metadata.h"
 #include "launch/supervise_socket.h"
 
 /* Blocking connects at a time. While there are so many, further calls wait for one to be done. */
@@ -46,6 +47,7 @@ struct supervisor {
 	unsigned retrying;
 	bool listening;
 	struct supervise_counts counts;
+	struct metadata_roots roots;
 	struct call calls[WAITING_MAX];
 };
 
@@ -265,6 +267,19 @@ static void judge(struct supervisor *s, struct call *call, const void *address, 
 	}
 }
 
+static void change_metadata(struct supervisor *s, const struct sc_notif *notif)
+{
+	int r = metadata_change(s->listener, notif, &s->roots);
+
+	if (r == 0)
+		s->counts.changed++;
+	else if (r == -EACCES)
+		s->counts.refused++;
+	else
+		s->counts.failed++;
+	answer(s, notif->id, -r);
+}
+
 static void take_call(struct supervisor *s, const struct sc_notif *notif)
 {
 	struct call call = {
@@ -280,7 +295,7 @@ static void take_call(struct supervisor *s, const struct sc_notif *notif)
 	int r;
 
 	if (notif->data.nr != SYS_connect) {
-		answer(s, call.id, EACCES);
+		change_metadata(s, notif);
 		return;
 	}
 	/* In the kernel's order: the descriptor, the address, and then what it says. */
@@ -367,9 +382,13 @@ int supervisor_new(int listener, const struct supervise_rules *rules, struct sup
 	r = s->epoll < 0 || s->clock < 0 ? -errno : watch(s, listener, EPOLLIN, OF_LISTENER);
 	if (r == 0)
 		r = watch(s, s->clock, EPOLLIN, OF_CLOCK);
+	if (r < 0)
+		fault_errno(why, "supervise", NULL, -r);
+	else
+		r = metadata_roots_open(rules->writable, rules->writable_count, &s->roots, why);
 	if (r < 0) {
 		supervisor_free(s);
-		return fault_errno(why, "supervise", NULL, -r);
+		return r;
 	}
 	*ret = s;
 	return 0;
@@ -391,6 +410,7 @@ void supervisor_free(struct supervisor *s)
 		return;
 	if (s->listener >= 0)
 		end(s);
+	metadata_roots_close(&s->roots);
 	if (s->epoll >= 0)
 		close(s->epoll);
 	if (s->clock >= 0)

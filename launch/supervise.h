@@ -25,12 +25,16 @@ struct supervisor;
 
 /* Counts, of all calls until now. */
 struct supervise_counts {
+	uint64_t changed;   /* metadata */
 	uint64_t connected; /* or in progress, of a socket that does not block */
 	uint64_t refused;   /* by a judgement */
 	uint64_t failed;    /* allowed, and could not be connected; or were given up */
 };
 
-/* Answer the calls that come to `listener`, which becomes ours. `rules` and what it points to stay
+/* With rules->writable, changes of metadata are put to this process too: they are carried out
+ * beneath those roots, and EACCES anywhere else (launch/supervise_metadata.h).
+ *
+ * Answer the calls that come to `listener`, which becomes ours. `rules` and what it points to stay
  * the caller's and as they are. Returns 0, or -errno with `why`, and the listener closed.
  */
 int supervisor_new(int listener, const struct supervise_rules *rules, struct supervisor **ret,

@@ -10,6 +10,11 @@
 struct supervise_rules {
 	uint16_t proxy_port; /* of 127.0.0.1; 0: no proxy */
 	const char *broker;  /* the path of the broker's socket; NULL: no broker */
+	/* The writable roots, beneath which metadata may be changed; none are needed when the
+	 * launcher does not ask about it.
+	 */
+	const char *const *writable;
+	size_t writable_count;
 };
 
 enum destination_kind {

@@ -387,6 +387,50 @@ def without_a_supervisor_the_other_addresses_are_open():
     server.close()
 
 
+# ---- metadata ----
+
+@test
+def metadata_outside_is_not_changed():
+    """attacks.md: "metadata of the user's own files outside"."""
+    outside, mine = os.path.join(home, "outside"), os.path.join(work, "mine")
+    for path in (outside, mine):
+        with open(path, "w", encoding="ascii"):
+            pass
+        os.chmod(path, 0o600)
+    path = script("""
+import os, sys
+for path in sys.argv[1:]:
+    for what, change in (("chmod", lambda: os.chmod(path, 0o604)),
+                         ("chown", lambda: os.chown(path, os.geteuid(), os.getegid())),
+                         ("utime", lambda: os.utime(path, (1, 1)))):
+        try:
+            change()
+            print("changed")
+        except OSError as e:
+            print(type(e).__name__)
+""")
+    code, out, _ = run(PYTHON, path, mine, outside, options=("--supervise", "metadata"))
+    check(code == 0 and out.split() == ["changed"] * 3 + ["PermissionError"] * 3, (code, out))
+    check(os.stat(mine).st_mode & 0o777 == 0o604 and os.stat(mine).st_mtime == 1, "not changed")
+    check(os.stat(outside).st_mode & 0o777 == 0o600 and os.stat(outside).st_mtime > 1, "changed")
+    code, out, _ = run(PYTHON, path, outside)  # the control
+    check(code == 0 and out.split() == ["changed"] * 3, (code, out))
+
+
+@test
+def programs_under_supervised_metadata():
+    code, out, _ = run("/bin/sh", "-ec", """
+        mkdir -p d/e; echo x >d/e/f; chmod 750 d/e/f; touch -d 2001-01-01 d/e/f
+        cp -a d copy; test "$(stat -c %a.%Y copy/e/f)" = "$(stat -c %a.%Y d/e/f)"
+        tar cf d.tar d; mkdir x; tar xf d.tar -C x --no-same-owner; test -x x/d/e/f
+        python3 -c 'import shutil, tempfile, os; shutil.copytree("d", "y"); shutil.copy2("d/e/f", "z")
+with tempfile.TemporaryDirectory() as t: os.chmod(t, 0o700)'
+        install -m 700 d/e/f i; mv i j; test "$(stat -c %a j)" = 700
+        rm -r d copy x y z j d.tar
+        echo done""", options=("--supervise", "metadata"))
+    check(code == 0 and out.strip().endswith("done"), (code, out))
+
+
 # ---- the end ----
 
 def children_of(pid):
