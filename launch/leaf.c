@@ -6,6 +6,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "kabi/file.h"
 #include "kabi/lines.h"
@@ -181,10 +182,13 @@ static int make_directory(const struct kernel *k, struct leaf *leaf, struct faul
 		return r;
 	}
 	r = k->lock(k, leaf->fd);
+	/* Between our open and our lock another start may have locked and removed it. */
+	if (r == 0)
+		r = k->access(k, leaf->dir, F_OK);
 	if (r == 0)
 		return 0;
 	k->close(k, leaf->fd);
-	if (r == -EWOULDBLOCK)
+	if (r == -EWOULDBLOCK || r == -ENOENT)
 		return -EAGAIN;
 	k->rmdir(k, leaf->dir);
 	return fault_errno(why, "lock", leaf->dir, -r);

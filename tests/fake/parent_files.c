@@ -303,9 +303,13 @@ static int world_rmdir(const struct kernel *k, const char *path)
 
 static int world_lock(const struct kernel *k, int fd)
 {
-	const struct world_file *f = of(k)->fds[fd].file;
+	struct world_file *f = of(k)->fds[fd].file;
 	int r = world_note_number(k, "lock", fd);
 
+	if (f && of(k)->first_is_taken && !of(k)->taken) {
+		of(k)->taken = true;
+		f->path[0] = '\0';
+	}
 	return r < 0 ? r : f && f->locked ? -EWOULDBLOCK : 0;
 }
 

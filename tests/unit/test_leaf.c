@@ -212,6 +212,20 @@ static void swap_that_is_not_counted_is_said(void **state)
 	assert_false(leaf.swap_limited);
 }
 
+static void a_leaf_that_was_removed_before_its_lock_is_made_anew(void **state)
+{
+	struct delegation d = { .dir = ROOT, .enabled = EVERY };
+	struct leaf leaf;
+
+	(void)state;
+	world_start(&w);
+	w.first_is_taken = true;
+	world_cgroup(&w, "/unit", ALL, ALL);
+	assert_int_equal(leaf_make(&w.kernel, &d, &all_limits, &leaf, &why), 0);
+	assert_true(w.taken);
+	assert_non_null(world_find(&w, leaf.dir));
+}
+
 /* Whichever call fails: there is a leaf with all its limits, or an error and nothing. */
 static void a_leaf_with_half_its_limits_is_none(void **state)
 {
@@ -477,6 +491,7 @@ int main(void)
 		cmocka_unit_test(a_threaded_place_takes_no_module),
 		cmocka_unit_test(a_name_is_one_of_ours_as_a_whole),
 		cmocka_unit_test(kill_is_one_write),
+		cmocka_unit_test(a_leaf_that_was_removed_before_its_lock_is_made_anew),
 		cmocka_unit_test(what_stays_after_kill_gets_a_signal_of_its_own),
 		cmocka_unit_test(before_linux_5_14_all_are_frozen_and_killed),
 		cmocka_unit_test(any_other_error_of_kill_is_one),
