@@ -57,9 +57,9 @@ struct world {
 	struct world_fd fds[WORLD_FDS];
 	char log[WORLD_LOG][128]; /* "call operand" */
 	const char *type;	  /* of a cgroup that is made; NULL: domain */
-	bool first_is_taken; /* somebody removes the first directory just before we lock it */
+	bool first_is_taken;	  /* somebody removes the first directory just before we lock it */
 	bool taken;
-	bool no_swap;		  /* it has no memory.swap.max */
+	bool no_swap; /* it has no memory.swap.max */
 	unsigned calls;
 	unsigned fail_call; /* the call that fails, from 1; 0: none */
 	int fail_error;
