@@ -219,7 +219,8 @@ static void check_gpu(const struct facts *facts, const struct backend *backend,
 			return;
 		}
 	}
-	if (facts->outcomes[PROBE_GPU].outcome == OUTCOME_DONE && facts->gpu.gpu_count == 0)
+	if (facts->gpu.searched.answer == ANSWER_YES && !facts->gpu.truncated &&
+	    facts->gpu.gpu_count == 0)
 		set(gpu->why,
 		    "this kernel accepts Landlock and seccomp filters; no GPU was found here to ",
 		    "grant", "");

@@ -248,7 +248,9 @@ static bool no_leaf(const struct view *v, struct text *say)
 {
 	const struct cgroup_facts *c = &v->facts->cgroup;
 
-	if (v->facts->outcomes[PROBE_CGROUP].outcome != OUTCOME_DONE || c->missing_count == 0)
+	/* A mount that could not be looked at is unknown, which is no finding. */
+	if (v->facts->outcomes[PROBE_CGROUP].outcome != OUTCOME_DONE || c->missing_count == 0 ||
+	    c->mounted.answer == ANSWER_UNKNOWN)
 		return false;
 	text_add(say, ": ");
 	text_add(say, c->missing[0]);
@@ -269,7 +271,7 @@ static bool gpu_display_only(const struct view *v, struct text *say)
 		else if (g->nodes[i].kind != GPU_NODE_OTHER)
 			return false;
 	}
-	return card;
+	return card && !g->truncated;
 }
 
 static bool gpu_unreadable(const struct view *v, struct text *say)

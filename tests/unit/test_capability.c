@@ -7,6 +7,7 @@
 
 #include <cmocka.h>
 
+#include "kabi/text.h"
 #include "probe/capability.h"
 #include "probe/finding.h"
 
@@ -194,6 +195,29 @@ static void findings_hold_when_they_do(void **state)
 	assert_false(found(&f, "broker_not_exclusive"));
 }
 
+static void what_could_not_be_looked_at_is_no_finding(void **state)
+{
+	struct cgroup_facts *c = &node.cgroup;
+	struct findings f;
+
+	(void)state;
+	make_node(&node, 7);
+	c->missing_count = 1;
+	text_copy(c->missing[0], sizeof(c->missing[0]), "v1 owns the cpu controller");
+	fact_call(&c->mounted, ANSWER_UNKNOWN, "statfs", -1);
+	capabilities_derive(&node, &all);
+	findings_derive(&node, &all, &f);
+	assert_false(found(&f, "no_container_leaf"));
+	assert_null(strstr(all.of[CAPABILITY_GPU_COMPUTE].why, "no GPU"));
+
+	fact_call(&c->mounted, ANSWER_YES, "statfs", 0);
+	fact_call(&node.gpu.searched, ANSWER_YES, "list /dev", 0);
+	capabilities_derive(&node, &all);
+	findings_derive(&node, &all, &f);
+	assert_true(found(&f, "no_container_leaf"));
+	assert_non_null(strstr(all.of[CAPABILITY_GPU_COMPUTE].why, "no GPU"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -202,6 +226,7 @@ int main(void)
 		cmocka_unit_test(a_refused_right_takes_its_promise_away),
 		cmocka_unit_test(without_seccomp_there_is_no_backend),
 		cmocka_unit_test(findings_hold_when_they_do),
+		cmocka_unit_test(what_could_not_be_looked_at_is_no_finding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
