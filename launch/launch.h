@@ -1,6 +1,6 @@
 /* The launcher as other folders see it: read a policy, plan for it on this kernel or another one,
- * confine a process with the code that protects users, and hold one in a container (launch/leaf.h,
- * launch/run.h).
+ * confine a process with the code that protects users, hold one in a container (launch/leaf.h,
+ * launch/run.h), and make its connections (launch/supervise.h).
  */
 #ifndef LAUNCH_LAUNCH_H
 #define LAUNCH_LAUNCH_H
@@ -11,5 +11,6 @@
 #include "launch/policy.h"
 #include "launch/run.h"
 #include "launch/steps.h"
+#include "launch/supervise.h"
 
 #endif

@@ -315,6 +315,7 @@ enum trials_state {
 
 struct trial_facts {
 	enum trials_state state;
+	bool supervised; /* by a parent that makes connections and changes of metadata */
 	uint32_t micros;
 	char why[FACTS_LINE_MAX];
 	/* Why a group's sandbox could not be entered; "" when it was. By enum trial_group. */

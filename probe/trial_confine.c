@@ -24,10 +24,12 @@ static void add_root(const struct stage *s, struct policy *p, enum root_kind kin
 						   .path = stage_path(s, place, "", paths[place]) };
 }
 
-int trial_confine(const struct stage *s, const struct trial_grants *grants, struct fault *why)
+int trial_confine(const struct stage *s, const struct trial_grants *grants, int parent,
+		  struct fault *why)
 {
 	struct policy *p = &launch.policy;
 	struct kernel k = *s->k;
+	int r;
 
 	p->module = "trial";
 	p->kind = "probe";
@@ -45,5 +47,9 @@ int trial_confine(const struct stage *s, const struct trial_grants *grants, stru
 	launch.signal_fd = -1;
 	real = s->k;
 	k.ll_restrict = restrict_quietly;
-	return launch_confine(&k, &launch, why);
+	launch.ask = (struct ask){ .socket = parent };
+	if (parent >= 0)
+		launch.ask.what = ASK_CONNECT | ASK_METADATA;
+	r = launch_confine(&k, &launch, why);
+	return r == 0 && parent >= 0 ? ask_parent(&k, &launch.ask, why) : r;
 }

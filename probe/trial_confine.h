@@ -15,8 +15,10 @@ struct trial_grants {
 };
 
 /* Confine this process for good, as the launcher would for a module with one directory of each kind
- * (PLACE_*) and these grants. Returns 0, or -errno with `why`.
+ * (PLACE_*) and these grants. `parent`: the socket of a parent to be asked (probe/trial_parent.h),
+ * which is closed; or -1. Returns 0, or -errno with `why`.
  */
-int trial_confine(const struct stage *s, const struct trial_grants *grants, struct fault *why);
+int trial_confine(const struct stage *s, const struct trial_grants *grants, int parent,
+		  struct fault *why);
 
 #endif

@@ -15,10 +15,14 @@
 #include "probe/clock.h"
 #include "probe/trial.h"
 #include "probe/trial_confine.h"
+#include "probe/trial_parent.h"
 
 /* How long a killed child may take to go; one stuck in the kernel is left behind. */
 #define DEATH_MS 500
 #define EXIT_REFUSED 3
+/* In a child that makes trials. */
+#define END_FD 3
+#define PARENT_FD 4
 
 static const struct trial_grants grants_of[TRIAL_GROUP_COUNT] = {
 	[TRIAL_GROUP_PLAIN] = { 0 },
@@ -35,6 +39,7 @@ struct side {
 	bool last; /* the confined ones have been made */
 	enum trial_group group;
 	int alive;
+	struct trial_parent *parent; /* of the child that is running */
 };
 
 static struct trial_run *run_of(const struct side *side, size_t number)
@@ -93,11 +98,21 @@ static void attempt(const struct side *side, size_t number)
 static int prepare(const struct side *side, int end)
 {
 	struct stage *s = side->stage;
+	int parent = side->parent->theirs;
+	int first = END_FD + 1;
 	int pair[2];
 
-	if (dup2(end, 3) < 0 || close_range(4, ~0U, 0) < 0)
+	/* The higher one first, so that neither is overwritten. */
+	if (parent >= 0) {
+		parent = fcntl(parent, F_DUPFD, PARENT_FD);
+		first = PARENT_FD + 1;
+	}
+	if (dup2(end, END_FD) < 0 || (first > PARENT_FD && dup2(parent, PARENT_FD) < 0) ||
+	    close_range((unsigned)first, ~0U, 0) < 0)
 		return -errno;
-	fcntl(3, F_SETFD, FD_CLOEXEC);
+	fcntl(END_FD, F_SETFD, FD_CLOEXEC);
+	if (first > PARENT_FD)
+		fcntl(PARENT_FD, F_SETFD, FD_CLOEXEC);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	s->fd = pair[0];
@@ -113,7 +128,8 @@ static int enter(const struct side *side)
 	side->stage->contained = side->group == TRIAL_GROUP_CONTAINER;
 	if (side->stage->contained)
 		return 0;
-	if (trial_confine(side->stage, &grants_of[side->group], &why) == 0)
+	if (trial_confine(side->stage, &grants_of[side->group],
+			  side->parent->theirs < 0 ? -1 : PARENT_FD, &why) == 0)
 		return 0;
 	text_copy(refused, FACTS_LINE_MAX, why.text);
 	return EXIT_REFUSED;
@@ -147,19 +163,22 @@ enum wait_end {
 };
 
 /* Wait until `end` closes, for `ms`. */
-static enum wait_end wait_for(int end, int alive, uint32_t ms)
+static enum wait_end wait_for(int end, const struct side *side, uint32_t ms)
 {
 	uint64_t deadline = clock_micros() + (uint64_t)ms * 1000;
 
 	for (;;) {
 		uint64_t now = clock_micros();
-		struct pollfd p[2] = { { .fd = end, .events = POLLIN },
-				       { .fd = alive, .events = POLLIN } };
+		struct pollfd p[3] = { { .fd = end, .events = POLLIN },
+				       { .fd = side->alive, .events = POLLIN },
+				       { .fd = trial_parent_fd(side->parent), .events = POLLIN } };
 
 		if (now >= deadline)
 			return WAIT_HUNG;
-		if (poll(p, 2, (int)((deadline - now + 999) / 1000)) <= 0)
+		if (poll(p, 3, (int)((deadline - now + 999) / 1000)) <= 0)
 			continue;
+		if (p[2].revents)
+			trial_parent_serve(side->parent);
 		if (p[0].revents)
 			return WAIT_ENDED;
 		if (p[1].revents)
@@ -172,7 +191,7 @@ static enum wait_end wait_for_child(const struct side *side, int end)
 {
 	for (;;) {
 		uint32_t before = __atomic_load_n(&side->board->current, __ATOMIC_ACQUIRE);
-		enum wait_end how = wait_for(end, side->alive, side->board->timeout_ms);
+		enum wait_end how = wait_for(end, side, side->board->timeout_ms);
 
 		if (how != WAIT_HUNG ||
 		    before == __atomic_load_n(&side->board->current, __ATOMIC_ACQUIRE))
@@ -181,11 +200,11 @@ static enum wait_end wait_for_child(const struct side *side, int end)
 }
 
 /* The child, and what it may have started. */
-static void end_child(pid_t pid, int end, int alive, int *ret_status)
+static void end_child(pid_t pid, int end, const struct side *side, int *ret_status)
 {
 	kill(-pid, SIGKILL);
 	kill(pid, SIGKILL);
-	wait_for(end, alive, DEATH_MS);
+	wait_for(end, side, DEATH_MS);
 	while (waitpid(pid, ret_status, 0) < 0 && errno == EINTR)
 		;
 	/* Orphans come to us, the subreaper. The victim stays. */
@@ -214,12 +233,20 @@ static pid_t start_child(const struct side *side, int *ret_end)
 
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		return -errno;
+	if (side->confined && side->board->trials.supervised &&
+	    side->group != TRIAL_GROUP_CONTAINER &&
+	    trial_parent_begin(side->parent, side->stage, &grants_of[side->group]) < 0) {
+		close(ends[0]);
+		close(ends[1]);
+		return -EAGAIN;
+	}
 	/* No trial: a child that ends before its first must not cost one. */
 	__atomic_store_n(&side->board->current, UINT32_MAX, __ATOMIC_RELEASE);
 	pid = fork();
 	if (pid == 0)
 		_exit(try_all(side, ends[1], host));
 	close(ends[1]);
+	trial_parent_started(side->parent);
 	if (pid < 0) {
 		close(ends[0]);
 		return -EAGAIN;
@@ -240,7 +267,8 @@ static bool run_side(const struct side *side)
 		if (pid < 0)
 			return false;
 		how = wait_for_child(side, end);
-		end_child(pid, end, side->alive, &status);
+		end_child(pid, end, side, &status);
+		trial_parent_end(side->parent);
 		close(end);
 		trial_remove_leaf(side->board);
 		if (how == WAIT_ABANDONED)
@@ -282,8 +310,10 @@ static void forget_odd_errors(struct trial_board *board)
 
 static bool run_sides(struct trial_board *board, struct stage *stage, int alive)
 {
-	struct side side = { .board = board, .stage = stage, .alive = alive };
+	struct trial_parent parent;
+	struct side side = { .board = board, .stage = stage, .alive = alive, .parent = &parent };
 
+	trial_parent_init(&parent);
 	if (!run_side(&side) || !run_groups(&side))
 		return false;
 	side.last = true;

@@ -134,7 +134,7 @@ void trials_run(const struct kernel *k, const struct trials_options *options, st
 	uint64_t start = clock_micros();
 	struct trial_board *board;
 
-	facts->trials = (struct trial_facts){ 0 };
+	facts->trials = (struct trial_facts){ .supervised = options->supervised };
 	if (reason) {
 		impossible(&facts->trials, reason, "");
 		return;
@@ -149,6 +149,7 @@ void trials_run(const struct kernel *k, const struct trials_options *options, st
 		return;
 	}
 	board->k = k;
+	board->trials.supervised = options->supervised;
 	board->report = getpid();
 	board->wire_only = options->wire_only;
 	board->abi = (uint32_t)facts->landlock.abi.value;

@@ -10,6 +10,7 @@
 
 struct trials_options {
 	uint32_t timeout_ms; /* for one trial; 0: 1000 */
+	bool supervised;     /* with a parent that is asked, as oarbank-run's modules have */
 	bool wire_only;	     /* leave out what no name of the wire stands on: broker, container */
 };
 

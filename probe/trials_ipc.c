@@ -338,7 +338,7 @@ static const struct trial rows[] = {
 	{ .id = "broker.abstract",
 	  .what = "connect to an abstract unix socket",
 	  BROKER,
-	  DENIED(EPERM),
+	  DENIED(EPERM, EACCES),
 	  .since_abi = 6,
 	  .told_below = true,
 	  .core = true,

@@ -68,6 +68,7 @@ static void trials_json(cJSON *object, const struct report *report)
 
 	json_text(item, "state", trials_state_name(trials->state));
 	json_text_or_null(item, "why", trials->why);
+	json_text_or_null(item, "parent", trials->supervised ? "run" : "");
 	micros_json(item, report, trials->micros);
 }
 

@@ -77,7 +77,10 @@ static int ask(const struct options *options, const struct kernel *k, bool quick
 		.want = wanted_probes(options, quick),
 		.home = options->root ? "/" : agent_home(home),
 	};
-	const struct trials_options trials = { .wire_only = options->mode == MODE_SANDBOX };
+	const struct trials_options trials = {
+		.wire_only = options->mode == MODE_SANDBOX,
+		.supervised = options->supervised,
+	};
 	bool assumed = assumption_made(&options->assumption);
 	int r = facts_gather(k, &gather, ret, why);
 

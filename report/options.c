@@ -174,6 +174,21 @@ static int take_no_trials(void *state, const char *arg, struct fault *why)
 	return 0;
 }
 
+static const char *parent_word(size_t i)
+{
+	static const char *const words[] = { "run", "none" };
+
+	return i < sizeof(words) / sizeof(words[0]) ? words[i] : NULL;
+}
+
+static int take_parent(void *state, const char *arg, struct fault *why)
+{
+	if (strcmp(arg, "run") != 0 && strcmp(arg, "none") != 0)
+		return command_refuse(why, "no parent is named '", arg, "'; there are run, none");
+	((struct parser *)state)->ret->supervised = strcmp(arg, "run") == 0;
+	return 0;
+}
+
 static int take_help(void *state, const char *arg, struct fault *why)
 {
 	(void)arg;
@@ -215,6 +230,9 @@ static const struct command_option option_rows[] = {
 	  "leave out host, cgroup, gpu, settings, engine, net or bpf", probe_word },
 	{ "--no-trials", NULL, take_no_trials, "take the kernel's word: try nothing, and say so",
 	  NULL },
+	{ "--parent", "NAME", take_parent,
+	  "try under the supervisor of oarbank-run --supervise metadata (run), or without (none)",
+	  parent_word },
 	{ "--assume-abi", "N", take_assume_abi,
 	  "tell what it would be with that Landlock ABI, marked as assumed", NULL },
 	{ "--assume-kernel", "X.Y", take_assume_kernel,

@@ -29,6 +29,7 @@ struct options {
 	const char *root; /* NULL: this machine */
 	uint32_t without; /* PROBE_BIT() of what not to run */
 	bool no_trials;
+	bool supervised; /* --parent run */
 	struct assumption assumption;
 	int explain; /* enum capability_id of --explain */
 	bool require[CAPABILITY_COUNT];

@@ -133,6 +133,33 @@ def test_no_trials(node, who):
     say(not better, f"{who}: --no-trials claims, and says so", *better)
 
 
+CLOSED = {"egress_port_only": ("egress.other-address", "egress.proxy-v6", "loopback.proxy-port",
+                               "link-local.proxy-port"),
+          "broker_not_exclusive": ("broker.other", "broker.other-link"),
+          "metadata_writable": ("metadata.chmod", "metadata.times")}
+
+
+def test_parent(node, who, alone):
+    """What a supervisor closes is no finding under one, with the trials as evidence; and is one without."""
+    supervised = node.report("--parent", "run")
+    found = {f["id"] for f in supervised["findings"]}
+    by_id = {e["trial"]: e for e in trials(supervised)}
+    before = {e["trial"]: e for e in trials(alone)}
+    say(not broken(supervised), f"{who}: under a supervisor every trial holds", *broken(supervised))
+    say(supervised["report"]["trials"]["parent"] == "run" and alone["report"]["trials"]["parent"] is None,
+        f"{who}: the report tells of the supervisor")
+    say(statuses(supervised) == statuses(alone), f"{who}: a supervisor changes no status")
+    for finding, ids in CLOSED.items():
+        told = [by_id[i] for i in ids if by_id[i]["verdict"] != "no control"]
+        say(finding not in found and told and all((e["control"], e["confined"]) == ("success", "EACCES")
+                                                  for e in told),
+            f"{who}: {finding} is closed by a supervisor", *told)
+        open_before = [i for i in ids if before[i]["verdict"] == "open"]
+        say((finding in {f["id"] for f in alone["findings"]}) == bool(open_before),
+            f"{who}: {finding} is back without one: {' '.join(open_before) or 'not on this kernel'}")
+    say(not node.left(), f"{who}: a supervisor leaves nothing", *node.left())
+
+
 def test_agreement(node, who, expected):
     different = 0
     rounds = 10 if node.uid else 50
@@ -276,6 +303,7 @@ def run(who, uid):
             return skip(f"{who}: trials", why)
         expected = test_all_hold(node, who)
         test_no_trials(node, who)
+        test_parent(node, who, expected)
         test_agreement(node, who, expected)
         test_killed(node, who)
         test_limits(node, who)

@@ -28,6 +28,11 @@ static void good_lines_are_taken(void **state)
 	assert_int_equal(parse((const char *const[]){ NULL }, &o, &why), 0);
 	assert_int_equal(o.mode, MODE_PAGE);
 	assert_false(o.no_trials);
+	assert_int_equal(parse((const char *const[]){ "--parent", "run", NULL }, &o, &why), 0);
+	assert_true(o.supervised);
+	assert_int_equal(parse((const char *const[]){ "--parent", "none", NULL }, &o, &why), 0);
+	assert_false(o.supervised);
+	assert_int_equal(parse((const char *const[]){ "--parent", "x", NULL }, &o, &why), -EINVAL);
 	assert_int_equal(parse((const char *const[]){ "--sandbox", "--no-trials", NULL }, &o, &why),
 			 0);
 	assert_true(o.no_trials);
