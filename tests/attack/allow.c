@@ -228,7 +228,7 @@ static int lock_record(const struct stage *s, const long *arg)
 
 static int write_device(const struct stage *s, const long *arg)
 {
-	int fd = open(TEXT_OF(arg[0]), (int)arg[1] | O_CLOEXEC);
+	int fd = open(TEXT_OF(arg[0]), (int)arg[1] | O_CLOEXEC, 0644);
 	char byte = 'x';
 
 	(void)s;

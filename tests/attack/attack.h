@@ -113,6 +113,7 @@ int profiles_write(const struct stage *s);
 /* What an attempt answers beyond 0 and -errno. */
 #define KILLED(signal) (-1000 - (signal))
 #define BROKEN (-2000)	   /* it did not get to its point */
+#define MISSING INT32_MIN  /* nobody said one */
 #define NOTHING (-ENODATA) /* it looked for something that was not there */
 
 enum who {
@@ -154,16 +155,22 @@ struct row {
 #define TEXT(string) ((long)(string))
 #define TEXT_OF(value) ((const char *)(value))
 
+#define ROWS_MAX 1024
+
 struct rows {
 	const struct row *rows;
 	size_t count;
+	/* No attempt changes more of its process than descriptors and where it stands. */
+	bool together;
 };
 
-#define ROWS(set, table) const struct rows set = { table, sizeof(table) / sizeof(table[0]) }
+#define ROWS(set, table) const struct rows set = { table, sizeof(table) / sizeof(table[0]), false }
+#define ROWS_TOGETHER(set, table) \
+	const struct rows set = { table, sizeof(table) / sizeof(table[0]), true }
 
 extern const struct rows socket_rows, connect_rows, signal_rows, process_rows, ipc_rows,
-	terminal_rows, inherit_rows, kernel_rows, exec_rows, file_rows, road_rows, metadata_rows,
-	root_rows, allow_rows;
+	terminal_rows, inherit_rows, kernel_rows, kernel_file_rows, exec_rows, file_rows, road_rows,
+	metadata_rows, root_rows, allow_rows;
 
 /* Row number `i` of all sets in turn, NULL behind the last. */
 const struct row *row_at(size_t i);
@@ -172,6 +179,10 @@ const char *row_name(const struct stage *s, const struct row *row);
 /* What it answers in the sandbox at this kernel's ABI. */
 int row_confined(const struct stage *s, const struct row *row);
 bool row_is_alone(const struct row *row);
+/* May one process try row number `i` and others? It may too when all that is expected of the row
+ * is a call that fails.
+ */
+bool row_is_together(const struct stage *s, size_t i, enum profile profile);
 /* Is it an attempt of this user? */
 bool row_is_mine(const struct row *row);
 /* The profiles it is tried in: of those that launch. When quick, one: the one that grants most for

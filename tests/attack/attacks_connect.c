@@ -331,4 +331,4 @@ static const struct row table[] = {
 	{ DENY("listen_pair", EPERM, wait_on_pair, SYS_listen), .control = -EINVAL },
 };
 
-ROWS(connect_rows, table);
+ROWS_TOGETHER(connect_rows, table);

@@ -201,4 +201,4 @@ static const struct row table[] = {
 };
 /* clang-format on */
 
-ROWS(file_rows, table);
+ROWS_TOGETHER(file_rows, table);

@@ -158,4 +158,4 @@ static const struct row table[] = {
 	{ DENY("shm_file", EACCES, make_shm_file) },
 };
 
-ROWS(ipc_rows, table);
+ROWS_TOGETHER(ipc_rows, table);

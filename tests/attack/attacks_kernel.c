@@ -301,6 +301,9 @@ static const struct row table[] = {
 	{ ALLOW("personality_query", try_syscall, SYS_personality, 0xffffffff) },
 	{ ALLOW("personality_plain_layout", try_syscall, SYS_personality, 0x40000) },
 
+};
+
+static const struct row file_table[] = {
 	{ DENY_OPEN("device_memory", "/dev/mem", O_RDONLY) },
 	{ DENY_OPEN("device_log", "/dev/kmsg", O_RDONLY) },
 	{ DENY_OPEN("device_kvm", "/dev/kvm", O_RDWR) },
@@ -334,3 +337,4 @@ static const struct row table[] = {
 };
 
 ROWS(kernel_rows, table);
+ROWS_TOGETHER(kernel_file_rows, file_table);

@@ -241,4 +241,4 @@ static const struct row table[] = {
 	{ KNOWN("sockets_of_others", open_absolute, TEXT("/proc/self/net/unix"), O_RDONLY) },
 };
 
-ROWS(road_rows, table);
+ROWS_TOGETHER(road_rows, table);

@@ -216,4 +216,4 @@ static const struct row table[] = {
 #endif
 };
 
-ROWS(socket_rows, table);
+ROWS_TOGETHER(socket_rows, table);

@@ -12,8 +12,6 @@
 #include <unistd.h>
 
 #define CONTROL PROFILE_COUNT
-#define ROWS_MAX 1024
-#define MISSING INT32_MIN
 
 static int32_t answers[PROFILE_COUNT + 1][ROWS_MAX];
 static int launch_code[PROFILE_COUNT + 1];

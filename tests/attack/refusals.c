@@ -24,7 +24,7 @@
 
 #define FD 50
 #define RACES 200
-#define RACES_QUICK 20
+#define RACES_QUICK 10
 #define REFUSALS_MAX 128
 
 struct refusal {

@@ -5,19 +5,27 @@
 #include <unistd.h>
 
 static const struct rows *const sets[] = {
-	&socket_rows,	&connect_rows,	&signal_rows, &process_rows, &ipc_rows,
-	&terminal_rows, &inherit_rows,	&kernel_rows, &exec_rows,    &file_rows,
-	&road_rows,	&metadata_rows, &root_rows,   &allow_rows,
+	&socket_rows,	&connect_rows, &signal_rows,	  &process_rows, &ipc_rows,
+	&terminal_rows, &inherit_rows, &kernel_file_rows, &kernel_rows,	 &exec_rows,
+	&file_rows,	&road_rows,    &metadata_rows,	  &root_rows,	 &allow_rows,
 };
+
+/* The set that row number `*i` of all is in; `*i` becomes its number there. */
+static const struct rows *set_of(size_t *i)
+{
+	for (size_t set = 0; set < sizeof(sets) / sizeof(sets[0]); set++) {
+		if (*i < sets[set]->count)
+			return sets[set];
+		*i -= sets[set]->count;
+	}
+	return NULL;
+}
 
 const struct row *row_at(size_t i)
 {
-	for (size_t set = 0; set < sizeof(sets) / sizeof(sets[0]); set++) {
-		if (i < sets[set]->count)
-			return &sets[set]->rows[i];
-		i -= sets[set]->count;
-	}
-	return NULL;
+	const struct rows *set = set_of(&i);
+
+	return set ? &set->rows[i] : NULL;
 }
 
 static bool is_below(const struct stage *s, const struct row *row)
@@ -81,4 +89,13 @@ bool row_is_for(const struct stage *s, const struct row *row, enum profile profi
 	if (!row_is_mine(row))
 		return false;
 	return profile == PROFILE_COUNT || row_profiles(s, row) & IN(profile);
+}
+
+bool row_is_together(const struct stage *s, size_t i, enum profile profile)
+{
+	const struct rows *set = set_of(&i);
+	const struct row *row = &set->rows[i];
+	int wanted = profile == PROFILE_COUNT ? row->control : row_confined(s, row);
+
+	return set->together || (row->run == try_syscall && wanted < 0);
 }

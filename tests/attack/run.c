@@ -3,10 +3,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -73,36 +75,83 @@ int attempt_run(const struct stage *s, const struct row *row)
 	return row->run(s, row->arg);
 }
 
-static int attempt_in_child(const struct stage *s, const struct row *row)
-{
-	pid_t pid = fork();
+/* ---- many ---- */
 
-	if (pid < 0)
-		return BROKEN;
-	if (pid == 0)
-		_exit(answer_code(attempt_run(s, row)));
-	return wait_answer(pid);
+struct batch {
+	const struct stage *stage;
+	enum profile profile;
+	struct answer *list; /* shared with the children */
+	size_t count;
+};
+
+static bool is_together(const struct batch *b, size_t i)
+{
+	return i < b->count && row_is_together(b->stage, b->list[i].row, b->profile);
 }
 
-/* ---- many ---- */
+/* The end of the rows from `first` on that one process may try. */
+static size_t end_of(const struct batch *b, size_t first)
+{
+	size_t end = first + 1;
+
+	while (is_together(b, first) && is_together(b, end))
+		end++;
+	return end;
+}
+
+static void try_rows(const struct batch *b, size_t first, size_t end)
+{
+	char work[PATH_MAX];
+
+	snprintf(work, sizeof(work), "%s", place_path(b->stage, WORK));
+	for (size_t i = first; i < end; i++) {
+		b->list[i].answer = attempt_run(b->stage, row_at(b->list[i].row));
+		if (end - first > 1 && chdir(work) < 0)
+			_exit(answer_code(broken("stand in the work folder")));
+	}
+	_exit(0);
+}
+
+/* The answer of an attempt that ended its process, be it by executing another, is how that ended;
+ * the next row has a new one.
+ */
+static void try_all(const struct batch *b)
+{
+	size_t i = 0;
+
+	while (i < b->count) {
+		size_t end = end_of(b, i);
+		pid_t pid = fork();
+		int how;
+
+		if (pid == 0)
+			try_rows(b, i, end);
+		how = pid < 0 ? BROKEN : wait_answer(pid);
+		while (i < end && b->list[i].answer != MISSING)
+			i++;
+		if (i < end)
+			b->list[i++].answer = how;
+	}
+}
 
 int batch_main(const struct stage *s, enum profile profile)
 {
+	size_t size = ROWS_MAX * sizeof(struct answer);
+	struct batch b = { .stage = s, .profile = profile };
 	const struct row *row;
 
+	b.list = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (b.list == MAP_FAILED)
+		return 1;
 	/* A mount that a control leaves behind goes with this process. */
 	if (profile == PROFILE_COUNT && geteuid() == 0 && unshare(CLONE_NEWNS) == 0)
 		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
-	for (size_t i = 0; (row = row_at(i)); i++) {
-		struct answer a = { .row = (uint32_t)i };
-
-		if (row_is_alone(row) || !row_is_for(s, row, profile))
-			continue;
-		a.answer = attempt_in_child(s, row);
-		if (write(STDOUT_FILENO, &a, sizeof(a)) != sizeof(a))
-			return 1;
-	}
-	return 0;
+	for (size_t i = 0; i < ROWS_MAX && (row = row_at(i)); i++)
+		if (!row_is_alone(row) && row_is_for(s, row, profile))
+			b.list[b.count++] = (struct answer){ (uint32_t)i, MISSING };
+	try_all(&b);
+	size = b.count * sizeof(struct answer);
+	return write(STDOUT_FILENO, b.list, size) == (ssize_t)size ? 0 : 1;
 }
 
 /* ---- for the attempts ---- */

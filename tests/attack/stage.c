@@ -129,6 +129,25 @@ int copy_file(const char *from, const char *to, mode_t mode)
 	return n == 0 ? 0 : -EIO;
 }
 
+/* Nothing changes the program, so it is kept when the rest of a folder is made anew. */
+static void keep_program(const struct stage *s, enum place place)
+{
+	struct stat st;
+
+	if (lstat(place_path(s, place), &st) == 0 && S_ISDIR(st.st_mode))
+		rename(path_at(s, place, "attacker"), path_in_root(s, "kept"));
+}
+
+static int put_program(const struct stage *s, enum place place)
+{
+	const char *path = path_at(s, place, "attacker");
+
+	if (rename(path_in_root(s, "kept"), path) == 0)
+		return 0;
+	/* No links: a rule is about an inode, so it would be in force under every name. */
+	return copy_file(path_in_root(s, "attacker"), path, 0755);
+}
+
 static int fill(const struct stage *s, enum place place)
 {
 	if (mkdir(place_path(s, place), 0755) < 0)
@@ -145,8 +164,7 @@ static int fill(const struct stage *s, enum place place)
 		if (write_file(foreign, "x", 1, 0600) < 0 || chown(foreign, 61007, 61007) < 0)
 			return -EIO;
 	}
-	/* No links: a rule is about an inode, so it would be in force under every name. */
-	if (copy_file(path_in_root(s, "attacker"), path_at(s, place, "attacker"), 0755) < 0)
+	if (put_program(s, place) < 0)
 		return -EIO;
 	return symlink(path_in_root(s, "outside"), path_at(s, place, "to-outside")) < 0 ? -errno
 											: 0;
@@ -158,6 +176,7 @@ int stage_reset(const struct stage *s)
 
 	remove_tree(path_in_root(s, "moved"));
 	for (unsigned place = 0; r == 0 && place < PLACE_COUNT; place++) {
+		keep_program(s, place);
 		remove_tree(place_path(s, place));
 		r = fill(s, place);
 	}
