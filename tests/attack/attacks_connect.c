@@ -41,6 +41,12 @@ static int tcp_socket(const struct address *a)
 	return socket(a->size ? a->any.sa_family : AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 }
 
+/* The answer where there is no socket: a kernel may be without IPv6. */
+static int no_socket(void)
+{
+	return errno == EAFNOSUPPORT ? -EAFNOSUPPORT : broken("make a TCP socket");
+}
+
 /* arg: host (0: the outer address), port */
 static int connect_tcp(const struct stage *s, const long *arg)
 {
@@ -48,7 +54,7 @@ static int connect_tcp(const struct stage *s, const long *arg)
 	int fd = tcp_socket(&a);
 
 	if (fd < 0)
-		return broken("make a TCP socket");
+		return no_socket();
 	return answer_zero(connect(fd, &a.any, a.size));
 }
 
@@ -222,7 +228,7 @@ static int bind_tcp(const struct stage *s, const long *arg)
 
 	(void)s;
 	if (fd < 0)
-		return broken("make a TCP socket");
+		return no_socket();
 	return answer_zero(bind(fd, &a.any, a.size));
 }
 

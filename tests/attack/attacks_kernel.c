@@ -196,12 +196,14 @@ static int open_path(const struct stage *s, const long *arg)
 }
 
 #define BAD_POINTER 1
+/* user.max_user_namespaces is 0. */
+#define NO_USERS .absent = -ENOSPC
 #define NOWHERE TEXT("/nonexistent")
 #define DENY_OPEN(what, path, flags) \
 	DENY(what, EACCES, open_path, TEXT(path), flags), .absent = -ENOENT
 
 static const struct row table[] = {
-	{ DENY("unshare_user", EPERM, try_syscall, SYS_unshare, CLONE_NEWUSER) },
+	{ DENY("unshare_user", EPERM, try_syscall, SYS_unshare, CLONE_NEWUSER), NO_USERS },
 	{ DENY("unshare_mounts", EPERM, try_syscall, SYS_unshare, CLONE_NEWNS) },
 	{ DENY("unshare_network", EPERM, try_syscall, SYS_unshare, CLONE_NEWNET) },
 	{ DENY("unshare_pids", EPERM, try_syscall, SYS_unshare, CLONE_NEWPID) },
@@ -211,8 +213,9 @@ static const struct row table[] = {
 	{ DENY("unshare_time", EPERM, try_syscall, SYS_unshare, CLONE_NEWTIME) },
 	{ DENY("unshare_high_half", EPERM, try_syscall, SYS_unshare, 1L << 32 | CLONE_NEWUSER),
 	  .control = -EINVAL },
-	{ DENY("clone_user", EPERM, clone_with, CLONE_NEWUSER) },
-	{ DENY("clone_user_and_network", EPERM, clone_with, CLONE_NEWUSER | CLONE_NEWNET) },
+	{ DENY("clone_user", EPERM, clone_with, CLONE_NEWUSER), NO_USERS },
+	{ DENY("clone_user_and_network", EPERM, clone_with, CLONE_NEWUSER | CLONE_NEWNET),
+	  NO_USERS },
 	{ DENY("clone_mounts", EPERM, clone_with, CLONE_NEWNS) },
 	{ DENY("clone_network", EPERM, clone_with, CLONE_NEWNET) },
 	{ DENY("clone_pids", EPERM, clone_with, CLONE_NEWPID) },
@@ -220,7 +223,7 @@ static const struct row table[] = {
 	{ DENY("clone_names", EPERM, clone_with, CLONE_NEWUTS) },
 	{ DENY("clone_cgroup", EPERM, clone_with, CLONE_NEWCGROUP) },
 	{ DENY("clone3", ENOSYS, clone3_with, 0) },
-	{ DENY("clone3_user", ENOSYS, clone3_with, CLONE_NEWUSER) },
+	{ DENY("clone3_user", ENOSYS, clone3_with, CLONE_NEWUSER), NO_USERS },
 	{ DENY("setns", EPERM, try_syscall, SYS_setns, -1, 0), .control = -EBADF },
 	{ DENY("setns_mounts", EPERM, join_namespace, TEXT("/proc/self/ns/mnt")) },
 	{ DENY("listns", EPERM, try_syscall, NR_LISTNS, BAD_POINTER, 0, 0, 0), .control = -EFAULT },

@@ -248,7 +248,7 @@ static const struct row table[] = {
 	  .absent = -ENOENT },
 	{ DENY("kernel_messages", EPERM, open_path, TEXT("/proc/kmsg"), O_RDONLY | O_NONBLOCK),
 	  ROOT },
-	{ DENY("kernel_addresses", ENODATA, kernel_addresses), ROOT },
+	{ DENY("kernel_addresses", ENODATA, kernel_addresses), ROOT, .absent = NOTHING },
 	{ DENY("page_frames", EACCES, open_path, TEXT("/proc/kpagecount"), O_WRONLY), ROOT },
 	{ DENY("nice_lower", EACCES, lower_nice), ROOT },
 	{ DENY("limit_raise", EPERM, raise_limit), ROOT },

@@ -175,12 +175,15 @@ static const char *answered(enum profile profile, size_t i, char buf[32])
 	return buf;
 }
 
-/* Does the control's answer say that this machine does not have it, or does not allow it? */
+/* Does the control's answer say that this machine does not have it, or does not allow it? A
+ * container around us answers some of these too.
+ */
 static bool is_absence(const struct row *row, int control)
 {
 	static const int absences[] = {
-		-ENOSYS,       -EPERM,		 -EACCES,	   -ENODEV,	-ENXIO,
-		-EAFNOSUPPORT, -EPROTONOSUPPORT, -ESOCKTNOSUPPORT, -EOPNOTSUPP,
+		-ENOSYS,     -EPERM,	    -EACCES,	      -ENODEV,
+		-ENXIO,	     -EAFNOSUPPORT, -EPROTONOSUPPORT, -ESOCKTNOSUPPORT,
+		-EOPNOTSUPP, -EROFS,	    KILLED(SIGSYS),
 	};
 
 	for (size_t i = 0; i < sizeof(absences) / sizeof(absences[0]); i++)
