@@ -19,6 +19,8 @@ all: $(B)/oarbank-probe $(B)/oarbank-sandbox $(B)/oarbank-plan $(B)/oarbank-run 
 CHECK_GOALS := check check-live lint format fuzz bench
 ifneq ($(filter $(CHECK_GOALS),$(MAKECMDGOALS)),)
 include $(B)/deps-check.mk
+else ifneq ($(filter deb check-package,$(MAKECMDGOALS)),)
+include $(B)/deps-package.mk
 else ifneq ($(filter-out clean help uninstall,$(or $(MAKECMDGOALS),all)),)
 include $(B)/deps-build.mk
 endif
@@ -74,10 +76,11 @@ endef
 $(eval $(call flavour,rel))
 $(eval $(call flavour,dev))
 
--include $(shell find $(B) -name '*.d' 2>/dev/null)
+-include $(shell find $(B) -path $(B)/deb -prune -o -name '*.d' -type f -print 2>/dev/null)
 
 # libbpf, libelf, zlib and the C++ runtime go into the program: loading them costs more than the report.
-static_lib = $(shell $(CC) -print-file-name=$(1) | grep /)
+# SHARED_LIBS=yes is for distributions, which want the machine's own.
+static_lib = $(if $(SHARED_LIBS),,$(shell $(CC) -print-file-name=$(1) | grep /))
 ifneq ($(call static_lib,libbpf.a),)
 BPF_LIBS := -Wl,-Bstatic -lbpf -lelf -lz -Wl,-Bdynamic
 else
@@ -101,16 +104,17 @@ report: all ## build, then print what this node can enforce
 
 include tests/tests.mk
 include vm-tests/vm.mk
+include docs/package.mk
 
 # ---- installing --------------------------------------------------------------------------------------
 
-install: all install-launch ## install below $(DESTDIR)$(PREFIX)
+install: all install-launch install-docs ## install below $(DESTDIR)$(PREFIX)
 	install -D -m 0755 $(B)/oarbank-probe $(DESTDIR)$(PREFIX)/bin/oarbank-probe
 	install -D -m 0755 $(B)/oarbank-sandbox $(DESTDIR)$(PREFIX)/bin/oarbank-sandbox
 	install -D -m 0755 $(B)/oarbank-plan $(DESTDIR)$(PREFIX)/bin/oarbank-plan
 	install -D -m 0644 docs/report.schema.json $(DESTDIR)$(PREFIX)/share/oarbank-probe/report.schema.json
 
-uninstall: uninstall-launch ## remove what install put there
+uninstall: uninstall-launch uninstall-docs ## remove what install put there
 	rm -f $(DESTDIR)$(PREFIX)/bin/oarbank-probe $(DESTDIR)$(PREFIX)/bin/oarbank-sandbox $(DESTDIR)$(PREFIX)/bin/oarbank-plan
 	rm -rf $(DESTDIR)$(PREFIX)/share/oarbank-probe
 

@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""The pages of docs/: links lead somewhere, tables say what the code says, packages match .ci/deps."""
+import glob
+import os
+import re
+import sys
+
+TOP = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+bad = 0
+
+
+def say(ok, name, *more):
+    global bad
+    bad += not ok
+    print(("ok - " if ok else "not ok - ") + name)
+    if not ok:
+        for line in more:
+            print("#", str(line)[:300])
+
+
+def read(path):
+    return open(os.path.join(TOP, path)).read()
+
+
+def links():
+    for path in ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"] + [os.path.relpath(p, TOP) for p in glob.glob(TOP + "/docs/*.md")]:
+        text = read(path)
+        here = os.path.dirname(os.path.join(TOP, path))
+        broken = [l for l in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", text) if not os.path.exists(os.path.join(here, l))]
+        say(not broken, f"links of {path}", *broken)
+        # Folders and files named in backquotes, where they look like ours.
+        files = re.findall(r"`((?:kabi|launch|probe|report|tests|vm-tests|docs)/[A-Za-z0-9_./-]+\.(?:c|h|py|sh|tsv|json|md))`", text)
+        gone = [f for f in files if not os.path.exists(os.path.join(TOP, f))]
+        say(not gone, f"files named by {path} are there", *gone)
+
+
+def kernels():
+    code = read("kabi/landlock.c")
+    rights = {}
+    for abi, name in re.findall(r"\{ \w+, +\d+, (\d+), \w+, +\"(\w+)\"", code):
+        rights.setdefault(int(abi), set()).add(name)
+    first = {int(a): r for a, r in re.findall(r"\[(\d+)\] = \"([0-9.]+)\"", code)}
+    page = {}
+    for line in read("docs/kernels.md").splitlines():
+        cells = [c.strip() for c in line.strip("|").split("|")]
+        if len(cells) == 5 and cells[0].isdigit():
+            page[int(cells[0])] = (cells[1], set(re.findall(r"\b[A-Z][A-Z_]+\b", cells[2])), re.findall(r"[\w.-]*\d\.\d+", cells[4]))
+    say({a: r for a, (r, _, _) in page.items()} == first, "kernels.md has the first release of each ABI", page, first)
+    say({a: r for a, (_, r, _) in page.items()} == rights, "kernels.md has the rights of each ABI", page, rights)
+    rows = [l.split("\t")[0] for l in read("vm-tests/rows.tsv").splitlines() if l and l[0] != "#"]
+    gone = [r for _, _, named in page.values() for r in named if r not in rows]
+    say(page and not gone, "and every row it names is there", *gone)
+
+
+def packages():
+    # g++ is build-essential, which a package does not name.
+    deps = set(re.search(r'^build="(.*)"$', read(".ci/deps"), re.M).group(1).split()) - {"g++"}
+    needed = re.search(r"^Build-Depends:(.*?)^\S", read("docs/debian/control"), re.M | re.S).group(1)
+    needed = {n.split()[0] for n in needed.replace("\n", " ").split(",")} - {"debhelper-compat"}
+    say(deps == needed, "the package's build dependencies are those of .ci/deps", deps ^ needed)
+    version = re.search(r"^VERSION := (.*)$", read("Makefile"), re.M).group(1)
+    say(f"({version})" in read("docs/debian/changelog").splitlines()[0], "the package has the version of the Makefile")
+    say(f"## {version}\n" in read("CHANGELOG.md"), "and so has the change log")
+
+
+def main():
+    links()
+    kernels()
+    packages()
+    return 1 if bad else 0
+
+
+sys.exit(main())
