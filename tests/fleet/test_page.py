@@ -29,7 +29,7 @@ def say(ok, name, *more):
 
 def look(b, dir, picture):
     page = os.path.join(dir, "fleet.html")
-    fleet = subprocess.run([sys.executable, os.path.join(HERE, "make_fleet.py"), "480", PROBE], capture_output=True, check=True).stdout
+    fleet = subprocess.run([sys.executable, os.path.join(HERE, "make_fleet.py"), "480", PROBE, "0", *(["recorded"] if picture else [])], capture_output=True, check=True).stdout
     modules = os.path.join(TOP, "tests", "golden", "modules")
     subprocess.run([PROBE, "audit", "--html", page, "--module", modules + "/gpu.toml", "--module", modules + "/egress.toml"],
                    input=fleet, check=True, stdout=subprocess.DEVNULL)
@@ -70,7 +70,7 @@ def main():
         return 0
     dir = tempfile.mkdtemp()
     try:
-        b = browser.Browser(1280, 860)
+        b = browser.Browser(1210, 760)
         try:
             look(b, dir, sys.argv[1] if len(sys.argv) > 1 else None)
         finally:
