@@ -31,7 +31,7 @@ static int write_below_root(const struct stage *s, const long *arg)
 static int open_absolute(const struct stage *s, const long *arg)
 {
 	(void)s;
-	return answer_fd(open(TEXT_OF(arg[0]), (int)arg[1] | O_CLOEXEC));
+	return answer_fd(open(TEXT_OF(arg[0]), (int)arg[1] | O_CLOEXEC, 0600));
 }
 
 /* arg: what a process's root is called */
