@@ -43,7 +43,7 @@ sources = $(filter-out $(PROGRAMS:=.c) $(COMPILER:=.c) $(EGRESS:=.c),$(wildcard 
 objects = $(patsubst %,$(B)/$(2)/%.o,$(call sources,$(1)))
 
 WARN := -Wall -Wextra -Wshadow -Wformat=2 -Wvla -Wundef -Wswitch-enum
-WARN_C := $(WARN) -Wmissing-prototypes -Wstrict-prototypes
+WARN_C = $(WARN) -Wmissing-prototypes -Wstrict-prototypes
 ifdef WERROR
 WARN += -Werror
 endif
