@@ -24,6 +24,11 @@ ROUNDS = int(os.environ.get("ROUNDS_EGRESS", "5"))
 # Not by a name server, which would be measured with the proxies.
 with open("/etc/hosts", "a", encoding="ascii") as hosts:
     hosts.write(f"{PUBLIC[0]} a.example\n")
+# Tens of thousands of connections in a minute: looking for a port that is free would be measured too.
+with open("/proc/sys/net/ipv4/ip_local_port_range", "w", encoding="ascii") as ports:
+    ports.write("10000 65000")
+with open("/proc/sys/net/ipv4/tcp_max_tw_buckets", "w", encoding="ascii") as buckets:
+    buckets.write("1000")
 
 
 def median(values):
@@ -68,9 +73,9 @@ def listens(port):
 def peers(proxy, place):
     found = [Peer("oarbank-egress", proxy.port, TARGET, proxy.process.pid)]
     if shutil.which("socat"):
-        process = subprocess.Popen(["socat", "-b", "65536", "TCP-LISTEN:9001,fork,reuseaddr,backlog=1024",
+        process = subprocess.Popen(["socat", "-b", "65536", "TCP-LISTEN:9003,fork,reuseaddr,backlog=1024,bind=127.0.0.1",
                                     f"TCP:{PUBLIC[0]}:{PORT}"])
-        found.append(Peer("socat", 9001, "-", process.pid, process))
+        found.append(Peer("socat", 9003, "-", process.pid, process))
     else:
         print("socat: not installed, not measured")
     if shutil.which("tinyproxy"):
