@@ -10,8 +10,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "probe/trial_attempts.h"
 #include "probe/trial_stage.h"
-#include "probe/trial_uring.h"
 
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP 262
@@ -249,26 +249,6 @@ static int try_listen(const struct stage *s, const struct trial *t)
 	return r;
 }
 
-/* args: family, type, protocol */
-static int try_socket(const struct stage *s, const struct trial *t)
-{
-	int fd;
-
-	if ((t->args[2] == IPPROTO_SCTP && !s->has_sctp) || (t->args[0] == AF_SMC && !s->has_smc))
-		return -EPROTONOSUPPORT;
-	fd = socket((int)t->args[0], (int)t->args[1] | SOCK_CLOEXEC, (int)t->args[2]);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
-}
-
-static int try_uring(const struct stage *s, const struct trial *t)
-{
-	(void)s;
-	return uring_socket((int)t->args[0], (int)t->args[1]);
-}
-
 #define NET(c) .capability = CAPABILITY_##c, .group = TRIAL_GROUP_EGRESS
 #define DENIED(...) .expect = TRIAL_DENIED, .errors = { __VA_ARGS__ }
 #define TOLD .expect = TRIAL_TOLD, .errors = { EACCES }
@@ -281,7 +261,7 @@ static int try_uring(const struct stage *s, const struct trial *t)
 #define SOCKET(id_, text, error, ...)                                                     \
 	{                                                                                 \
 		.id = "egress." id_, .what = "make a socket: " text, LIST, DENIED(error), \
-		.attempt = try_socket, .args = { __VA_ARGS__ },                           \
+		.attempt = attempt_socket, .args = { __VA_ARGS__ },                       \
 	}
 
 static const struct trial rows[] = {
@@ -355,7 +335,7 @@ static const struct trial rows[] = {
 	  LIST,
 	  DENIED(EPERM),
 	  .any_answer = true,
-	  .attempt = try_socket,
+	  .attempt = attempt_socket,
 	  .args = { AF_PACKET, SOCK_STREAM, 0 } },
 	SOCKET("netlink", "netlink", EPERM, AF_NETLINK, SOCK_RAW, 0),
 	SOCKET("unix", "unix stream", EPERM, AF_UNIX, SOCK_STREAM, 0),
@@ -366,7 +346,7 @@ static const struct trial rows[] = {
 	  .what = "make a TCP socket by io_uring",
 	  LIST,
 	  DENIED(ENOSYS),
-	  .attempt = try_uring,
+	  .attempt = attempt_uring,
 	  .args = { AF_INET, SOCK_STREAM } },
 
 	{ TO(NO_LOOPBACK, "loopback.service", "a service at 127.0.0.1", TO_LOOPBACK, SERVICE),
@@ -382,7 +362,7 @@ static const struct trial rows[] = {
 	  NET(NO_LOOPBACK),
 	  DENIED(EPERM),
 	  .core = true,
-	  .attempt = try_socket,
+	  .attempt = attempt_socket,
 	  .args = { AF_INET, SOCK_DGRAM, 0 } },
 	{ TO(NO_LOOPBACK, "loopback.proxy-port", "the proxy's port at 127.0.0.2", TO_OTHER_LOOPBACK,
 	     PROXY),
@@ -401,7 +381,7 @@ static const struct trial rows[] = {
 	  .what = "make a UDP socket",
 	  NET(NO_LINK_LOCAL),
 	  DENIED(EPERM),
-	  .attempt = try_socket,
+	  .attempt = attempt_socket,
 	  .args = { AF_INET, SOCK_DGRAM, 0 } },
 };
 

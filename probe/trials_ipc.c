@@ -9,8 +9,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "probe/trial_attempts.h"
 #include "probe/trial_stage.h"
-#include "probe/trial_uring.h"
 
 static int result(long r)
 {
@@ -132,31 +132,6 @@ static int try_bind(const struct stage *s, const struct trial *t)
 	return r;
 }
 
-/* args: family, type, protocol */
-static int try_family(const struct stage *s, const struct trial *t)
-{
-	int fd;
-
-	if ((t->args[0] == AF_ALG && !s->has_alg) || (t->args[0] == AF_VSOCK && !s->has_vsock))
-		return -EAFNOSUPPORT;
-	fd = socket((int)t->args[0], (int)t->args[1] | SOCK_CLOEXEC, (int)t->args[2]);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
-}
-
-static int try_uring(const struct stage *s, const struct trial *t)
-{
-	(void)s;
-	return uring_socket((int)t->args[0], (int)t->args[1]);
-}
-
-static int try_foreign(const struct stage *s, const struct trial *t)
-{
-	return s->k->try_foreign(s->k, (enum foreign_entry)t->args[0]);
-}
-
 /* ---- pipes, shared memory, queues ---- */
 
 static int try_fifo(const struct stage *s, const struct trial *t)
@@ -206,7 +181,7 @@ static int try_queue(const struct stage *s, const struct trial *t)
 #define FAMILY(id_, text, ...)                                                        \
 	{                                                                             \
 		.id = "ipc." id_, .what = "make a socket: " text, IPC, DENIED(EPERM), \
-		.attempt = try_family, .args = { __VA_ARGS__ },                       \
+		.attempt = attempt_socket, .args = { __VA_ARGS__ },                   \
 	}
 
 static const struct trial rows[] = {
@@ -277,25 +252,25 @@ static const struct trial rows[] = {
 	  .what = "make a unix socket by io_uring",
 	  IPC,
 	  DENIED(ENOSYS),
-	  .attempt = try_uring,
+	  .attempt = attempt_uring,
 	  .args = { AF_UNIX, SOCK_STREAM } },
 	{ .id = "ipc.uring-netlink",
 	  .what = "make a netlink socket by io_uring",
 	  IPC,
 	  DENIED(ENOSYS),
-	  .attempt = try_uring,
+	  .attempt = attempt_uring,
 	  .args = { AF_NETLINK, SOCK_RAW } },
 	{ .id = "ipc.entry-i386",
 	  .what = "enter the kernel as a 32-bit program does",
 	  IPC,
 	  DENIED(ENOSYS),
-	  .attempt = try_foreign,
+	  .attempt = attempt_foreign,
 	  .args = { FOREIGN_I386 } },
 	{ .id = "ipc.entry-x32",
 	  .what = "enter the kernel as an x32 program does",
 	  IPC,
 	  DENIED(ENOSYS),
-	  .attempt = try_foreign,
+	  .attempt = attempt_foreign,
 	  .args = { FOREIGN_X32 } },
 	{ .id = "ipc.fifo",
 	  .what = "open a named pipe outside",
@@ -371,19 +346,19 @@ static const struct trial rows[] = {
 	  BROKER,
 	  DENIED(EPERM),
 	  .core = true,
-	  .attempt = try_family,
+	  .attempt = attempt_socket,
 	  .args = { AF_INET, SOCK_STREAM, 0 } },
 	{ .id = "broker.netlink",
 	  .what = "make a netlink socket",
 	  BROKER,
 	  DENIED(EPERM),
-	  .attempt = try_family,
+	  .attempt = attempt_socket,
 	  .args = { AF_NETLINK, SOCK_RAW, 0 } },
 	{ .id = "broker.uring",
 	  .what = "make a unix socket by io_uring",
 	  BROKER,
 	  DENIED(ENOSYS),
-	  .attempt = try_uring,
+	  .attempt = attempt_uring,
 	  .args = { AF_UNIX, SOCK_DGRAM } },
 };
 

@@ -7,9 +7,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include "probe/trial_attempts.h"
 #include "probe/trial_call.h"
 #include "probe/trial_stage.h"
-#include "probe/trial_uring.h"
 
 static int result(long r)
 {
@@ -72,37 +72,12 @@ static int try_v6(const struct stage *s, const struct trial *t)
 	return r;
 }
 
-/* args: family, type, protocol */
-static int try_socket(const struct stage *s, const struct trial *t)
-{
-	int fd;
-
-	if ((t->args[2] == IPPROTO_SCTP && !s->has_sctp) || (t->args[0] == AF_SMC && !s->has_smc))
-		return -EPROTONOSUPPORT;
-	fd = socket((int)t->args[0], (int)t->args[1] | SOCK_CLOEXEC, (int)t->args[2]);
-	if (fd < 0)
-		return -errno;
-	close(fd);
-	return 0;
-}
-
-static int try_uring(const struct stage *s, const struct trial *t)
-{
-	(void)s;
-	return uring_socket((int)t->args[0], (int)t->args[1]);
-}
-
-static int try_foreign(const struct stage *s, const struct trial *t)
-{
-	return s->k->try_foreign(s->k, (enum foreign_entry)t->args[0]);
-}
-
 #define NET .capability = CAPABILITY_NET_NONE, .group = TRIAL_GROUP_PLAIN
 #define DENIED(...) .expect = TRIAL_DENIED, .errors = { __VA_ARGS__ }
 #define SOCKET(id_, text, ...)                                                        \
 	{                                                                             \
 		.id = "net." id_, .what = "make a socket: " text, NET, DENIED(EPERM), \
-		.attempt = try_socket, .args = { __VA_ARGS__ },                       \
+		.attempt = attempt_socket, .args = { __VA_ARGS__ },                   \
 	}
 #ifndef IPPROTO_MPTCP
 #define IPPROTO_MPTCP 262
@@ -152,7 +127,7 @@ static const struct trial rows[] = {
 	  NET,
 	  DENIED(EPERM),
 	  .any_answer = true,
-	  .attempt = try_socket,
+	  .attempt = attempt_socket,
 	  .args = { AF_PACKET, SOCK_STREAM, 0 } },
 	CALL(CAPABILITY_NET_NONE, "connect", "connect a socket it was given", EPERM, SYS_connect,
 	     ARG_STREAM, ARG_BAD, 0),
@@ -164,19 +139,19 @@ static const struct trial rows[] = {
 	  .what = "make a TCP socket by io_uring",
 	  NET,
 	  DENIED(ENOSYS),
-	  .attempt = try_uring,
+	  .attempt = attempt_uring,
 	  .args = { AF_INET, SOCK_STREAM } },
 	{ .id = "net.uring-udp",
 	  .what = "make a UDP socket by io_uring",
 	  NET,
 	  DENIED(ENOSYS),
-	  .attempt = try_uring,
+	  .attempt = attempt_uring,
 	  .args = { AF_INET, SOCK_DGRAM } },
 	{ .id = "net.entry-i386",
 	  .what = "enter the kernel as a 32-bit program does",
 	  NET,
 	  DENIED(ENOSYS),
-	  .attempt = try_foreign,
+	  .attempt = attempt_foreign,
 	  .args = { FOREIGN_I386 } },
 };
 
