@@ -30,6 +30,13 @@ $(B)/deps-%.mk: .ci/deps
 	@.ci/deps $*
 	@touch $@
 
+# ---- what is said ------------------------------------------------------------------------------------
+
+# A line for each step; V=1 shows the commands instead, and make -s says nothing.
+Q := $(if $(V),,@)
+step = $(if $(V)$(findstring s,$(firstword -$(MAKEFLAGS))),,$(info $()  $(1)	$(2)))
+unit = $(@:$(B)/%.o=%)
+
 # ---- what is built from what ---------------------------------------------------------------------
 
 # A folder is an archive; a file named after a program holds its main() and stays out of it, and so
@@ -62,15 +69,18 @@ $(foreach f,rel dev fuzz,$(B)/$(f)/report/audit_html.c.o): report/audit.html
 
 define flavour
 $(B)/$(1)/%.c.o: %.c
+	$$(call step,CC,$$(unit))
 	@mkdir -p $$(@D)
-	$$(CC) -std=gnu17 $$(WARN_C) $$(CPPFLAGS) $$(FLAGS_$(1)) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
+	$$(Q)$$(CC) -std=gnu17 $$(WARN_C) $$(CPPFLAGS) $$(FLAGS_$(1)) $$(CFLAGS) -MMD -MP -c -o $$@ $$<
 $(B)/$(1)/%.cpp.o: %.cpp
+	$$(call step,CXX,$$(unit))
 	@mkdir -p $$(@D)
-	$$(CXX) -std=gnu++17 $$(WARN) $$(CPPFLAGS) $$(FLAGS_$(1)) $$(CXXFLAGS) -MMD -MP -c -o $$@ $$<
+	$$(Q)$$(CXX) -std=gnu++17 $$(WARN) $$(CPPFLAGS) $$(FLAGS_$(1)) $$(CXXFLAGS) -MMD -MP -c -o $$@ $$<
 $(foreach l,$(LAYERS),
 $(B)/$(1)/$(l).a: $(call objects,$(l),$(1))
+	$$(call step,AR,$$@)
 	@rm -f $$@
-	ar rcsD $$@ $$^)
+	$$(Q)ar rcsD $$@ $$^)
 ARCHIVES_$(1) := $(foreach l,$(LAYERS),$(B)/$(1)/$(l).a)
 endef
 $(eval $(call flavour,rel))
@@ -89,9 +99,11 @@ endif
 PROBE_LIBS := $(BPF_LIBS) -lmnl -lcjson
 
 $(B)/oarbank-probe: $(B)/rel/report/oarbank-probe.c.o $(ARCHIVES_rel)
-	$(CXX) $(LINK_rel) -static-libstdc++ -static-libgcc -o $@ $^ $(PROBE_LIBS) $(LDFLAGS)
+	$(call step,LINK,$@)
+	$(Q)$(CXX) $(LINK_rel) -static-libstdc++ -static-libgcc -o $@ $^ $(PROBE_LIBS) $(LDFLAGS)
 $(B)/dev/oarbank-probe: $(B)/dev/report/oarbank-probe.c.o $(ARCHIVES_dev)
-	$(CXX) $(LINK_dev) -o $@ $^ $(PROBE_LIBS) $(LDFLAGS)
+	$(call step,LINK,$@)
+	$(Q)$(CXX) $(LINK_dev) -o $@ $^ $(PROBE_LIBS) $(LDFLAGS)
 
 include launch/build.mk
 
@@ -122,4 +134,4 @@ clean: ## remove build/
 	rm -rf $(B)
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sort | sed -E 's/^([a-z-]+):.*## /\1\t/' | expand -t 16

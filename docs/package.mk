@@ -8,8 +8,9 @@ ZSH_DIR := $(DESTDIR)$(PREFIX)/share/zsh/site-functions
 FISH_DIR := $(DESTDIR)$(PREFIX)/share/fish/completions
 
 $(COMPLETIONS): $(B)/completions/%: $(B)/oarbank-probe
+	$(call step,GEN,$@)
 	@mkdir -p $(@D)
-	$< completion $* >$@
+	$(Q)$< completion $* >$@
 
 .PHONY: install-docs uninstall-docs dist deb check-package
 install-docs: $(COMPLETIONS)

@@ -9,12 +9,13 @@ LAUNCH_LINK := -static -no-pie -Wl,--gc-sections -Wl,--build-id=none -Wl,-z,nose
 LAUNCH_OBJECTS := $(patsubst %,$(B)/static/%.o,$(call sources,launch) $(call sources,kabi))
 
 $(B)/static/%.c.o: %.c
+	$(call step,CC,$(unit))
 	@mkdir -p $(@D)
-	$(LAUNCH_CC) -std=gnu17 $(WARN_C) $(CPPFLAGS) $(LAUNCH_FLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(LAUNCH_CC) -std=gnu17 $(WARN_C) $(CPPFLAGS) $(LAUNCH_FLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/oarbank-sandbox $(B)/oarbank-plan $(B)/oarbank-run: $(B)/%: $(B)/static/launch/%.c.o $(LAUNCH_OBJECTS)
-	@echo "$(@F): static, with $(if $(MUSL_CC),musl,the C library of $(CC): install musl-tools for a smaller one)"
-	$(LAUNCH_CC) $(LAUNCH_LINK) -o $@ $^
+	$(call step,LINK,$@$(if $(MUSL_CC),, with the C library of $(CC): musl-tools makes it smaller))
+	$(Q)$(LAUNCH_CC) $(LAUNCH_LINK) -o $@ $^
 	@cp $@ $@.debug && strip $@
 
 # The egress proxy looks names up as the machine does, so it has the machine's C library.
@@ -22,22 +23,26 @@ EGRESS_OBJECTS = $(EGRESS:%=$(B)/$(1)/%.c.o) $(B)/$(1)/launch/oarbank-egress.c.o
 UV_LIBS := $(or $(call static_lib,libuv_a.a),-luv) -pthread -ldl
 
 $(B)/oarbank-egress: $(call EGRESS_OBJECTS,rel)
-	$(CC) $(LINK_rel) -o $@ $^ $(UV_LIBS) $(LDFLAGS)
+	$(call step,LINK,$@)
+	$(Q)$(CC) $(LINK_rel) -o $@ $^ $(UV_LIBS) $(LDFLAGS)
 $(B)/dev/oarbank-egress: $(call EGRESS_OBJECTS,dev)
-	$(CC) $(LINK_dev) -o $@ $^ $(UV_LIBS) $(LDFLAGS)
+	$(call step,LINK,$@)
+	$(Q)$(CC) $(LINK_dev) -o $@ $^ $(UV_LIBS) $(LDFLAGS)
 
 # The seccomp programs are checked in, so that building and cross building need no libseccomp. A test
 # compiles them again and compares.
 COMPILER_OBJECTS = $(COMPILER:%=$(B)/$(1)/%.c.o)
 
 $(B)/gen/filter-gen: $(B)/rel/launch/filter-gen.c.o $(call COMPILER_OBJECTS,rel) $(B)/rel/launch/filter_rules.c.o $(B)/rel/kabi.a
+	$(call step,LINK,$@)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_rel) -o $@ $^ -lseccomp $(LDFLAGS)
+	$(Q)$(CC) $(LINK_rel) -o $@ $^ -lseccomp $(LDFLAGS)
 
 .PHONY: filter-programs
 filter-programs: $(B)/gen/filter-gen ## compile the seccomp rules into launch/filter_programs.c
-	$< >$(B)/gen/filter_programs.c
-	cp $(B)/gen/filter_programs.c launch/filter_programs.c
+	$(call step,GEN,launch/filter_programs.c)
+	$(Q)$< >$(B)/gen/filter_programs.c
+	$(Q)cp $(B)/gen/filter_programs.c launch/filter_programs.c
 
 # liboarbank-launch: the parent's part. One object whose only names are those of oarbank-launch.h, so
 # that it meets nothing of the program it goes into.
@@ -48,16 +53,20 @@ LIBRARY := $(B)/liboarbank-launch.a $(B)/$(LIB_SONAME)
 OBJCOPY ?= objcopy
 
 $(B)/pic/%.c.o: %.c
+	$(call step,CC,$(unit))
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 $(WARN_C) $(CPPFLAGS) -O2 -g -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections $(HARDEN) $(CFLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(CC) -std=gnu17 $(WARN_C) $(CPPFLAGS) -O2 -g -fPIC -fvisibility=hidden -ffunction-sections -fdata-sections $(HARDEN) $(CFLAGS) -MMD -MP -c -o $@ $<
 $(B)/pic/liboarbank-launch.o: $(LIB_OBJECTS)
-	$(CC) -r -nostdlib -o $@ $^
-	$(OBJCOPY) --localize-hidden $@
+	$(call step,LINK,$@)
+	$(Q)$(CC) -r -nostdlib -o $@ $^
+	$(Q)$(OBJCOPY) --localize-hidden $@
 $(B)/liboarbank-launch.a: $(B)/pic/liboarbank-launch.o
+	$(call step,AR,$@)
 	@rm -f $@
-	ar rcsD $@ $^
+	$(Q)ar rcsD $@ $^
 $(B)/$(LIB_SONAME): $(LIB_OBJECTS)
-	$(CC) -shared -Wl,-soname,$(LIB_SONAME) -Wl,--gc-sections -Wl,-z,relro,-z,now -Wl,-z,defs -o $@ $^ $(LDFLAGS)
+	$(call step,LINK,$@)
+	$(Q)$(CC) -shared -Wl,-soname,$(LIB_SONAME) -Wl,--gc-sections -Wl,-z,relro,-z,now -Wl,-z,defs -o $@ $^ $(LDFLAGS)
 
 all: $(LIBRARY)
 

@@ -11,27 +11,32 @@ TEST_LIBS = $(PROBE_LIBS) -lcmocka -lstdc++ -Wl,--as-needed -lseccomp
 objects_first = $(filter %.o,$^) $(filter %.a,$^)
 
 $(B)/dev/tests/fake.a: $(FAKE_OBJECTS)
+	$(call step,AR,$@)
 	@rm -f $@
-	ar rcsD $@ $^
+	$(Q)ar rcsD $@ $^
 
 $(UNIT) $(LIVE): $(B)/dev/%: $(B)/dev/%.c.o $(B)/dev/tests/fake.a $(ARCHIVES_dev)
-	$(CC) $(LINK_dev) -o $@ $(objects_first) $(TEST_LIBS) $(LDFLAGS)
+	$(call step,LINK,$@)
+	$(Q)$(CC) $(LINK_dev) -o $@ $(objects_first) $(TEST_LIBS) $(LDFLAGS)
 
 # The seccomp rules are compiled once more.
 $(B)/dev/tests/unit/test_filter_compile: $(call COMPILER_OBJECTS,dev)
 
 $(REPLAY): $(B)/dev/tests/fuzz/replay_%: $(B)/dev/tests/fuzz/fuzz_%.c.o $(B)/dev/tests/fuzz/replay.c.o $(B)/dev/tests/fake.a $(ARCHIVES_dev)
-	$(CC) $(LINK_dev) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
+	$(call step,LINK,$@)
+	$(Q)$(CC) $(LINK_dev) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
 
 # The attack matrix is one static program, so that a bundle with nothing else in it can hold it.
 ATTACKER := $(B)/attack/attacker
 ATTACKER_OBJECTS := $(patsubst %,$(B)/attack/%.o,$(wildcard tests/attack/*.c) kabi/errno_name.c kabi/text.c)
 
 $(B)/attack/%.c.o: %.c
+	$(call step,CC,$(unit))
 	@mkdir -p $(@D)
-	$(CC) -std=gnu17 $(WARN_C) $(CPPFLAGS) -O1 -g -MMD -MP -c -o $@ $<
+	$(Q)$(CC) -std=gnu17 $(WARN_C) $(CPPFLAGS) -O1 -g -MMD -MP -c -o $@ $<
 $(ATTACKER): $(ATTACKER_OBJECTS)
-	$(CC) $(if $(call static_lib,libc.a),-static) -o $@ $^ -pthread $(LDFLAGS)
+	$(call step,LINK,$@)
+	$(Q)$(CC) $(if $(call static_lib,libc.a),-static) -o $@ $^ -pthread $(LDFLAGS)
 
 check: all $(B)/dev/oarbank-probe $(B)/dev/oarbank-egress $(UNIT) $(REPLAY) $(LIVE) $(ATTACKER) ## run every test
 	@tests/run --build $(B) $(UNIT) $(REPLAY) $(LIVE) $(SCRIPTS)
@@ -44,7 +49,8 @@ check-live: all $(B)/dev/oarbank-probe $(LIVE) ## run the tests that ask this ke
 MUTANT_OBJECTS := $(patsubst %,$(B)/rel/%.o,$(wildcard tests/mutants/*.c))
 
 $(B)/mutants: $(MUTANT_OBJECTS) $(call COMPILER_OBJECTS,rel) $(ARCHIVES_rel)
-	$(CC) $(LINK_rel) -o $@ $(objects_first) $(PROBE_LIBS) -lseccomp $(LDFLAGS)
+	$(call step,LINK,$@)
+	$(Q)$(CC) $(LINK_rel) -o $@ $(objects_first) $(PROBE_LIBS) -lseccomp $(LDFLAGS)
 
 .PHONY: check-mutants
 check-mutants: $(B)/mutants ## take each measure of the launcher away and see which capability goes with it
@@ -57,13 +63,16 @@ FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-r
 FUZZ_SOURCES := $(foreach l,$(LAYERS),$(call sources,$(l))) $(wildcard tests/fake/*.c)
 
 $(B)/fuzz/%.c.o: %.c
+	$(call step,CC,$(unit))
 	@mkdir -p $(@D)
-	clang -std=gnu17 $(CPPFLAGS) $(FUZZ_FLAGS) -MMD -MP -c -o $@ $<
+	$(Q)clang -std=gnu17 $(CPPFLAGS) $(FUZZ_FLAGS) -MMD -MP -c -o $@ $<
 $(B)/fuzz/%.cpp.o: %.cpp
+	$(call step,CXX,$(unit))
 	@mkdir -p $(@D)
-	clang++ -std=gnu++17 $(CPPFLAGS) $(FUZZ_FLAGS) -MMD -MP -c -o $@ $<
+	$(Q)clang++ -std=gnu++17 $(CPPFLAGS) $(FUZZ_FLAGS) -MMD -MP -c -o $@ $<
 $(B)/fuzz/fuzz_%: $(B)/fuzz/tests/fuzz/fuzz_%.c.o $(FUZZ_SOURCES:%=$(B)/fuzz/%.o)
-	clang++ -fsanitize=fuzzer,address,undefined -o $@ $^ $(PROBE_LIBS) -Wl,--as-needed -lseccomp
+	$(call step,LINK,$@)
+	$(Q)clang++ -fsanitize=fuzzer,address,undefined -o $@ $^ $(PROBE_LIBS) -Wl,--as-needed -lseccomp
 
 fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%) ## fuzz every parser for FUZZ_SECONDS each
 	@for f in $(FUZZ); do \
@@ -94,8 +103,9 @@ format: ## lay the source out as clang-format decides
 BENCH := $(patsubst tests/bench/%.c,$(B)/bench/%,$(wildcard tests/bench/*.c))
 
 $(B)/bench/%: $(B)/rel/tests/bench/%.c.o $(ARCHIVES_rel)
+	$(call step,LINK,$@)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_rel) -o $@ $(objects_first) $(BENCH_LIBS) $(LDFLAGS)
+	$(Q)$(CC) $(LINK_rel) -o $@ $(objects_first) $(BENCH_LIBS) $(LDFLAGS)
 $(B)/bench/bench_filter: $(call COMPILER_OBJECTS,rel)
 $(B)/bench/bench_filter: BENCH_LIBS = -lseccomp
 

@@ -5,24 +5,27 @@ VM_PROGRAMS := $(B)/vm/bin/init $(B)/vm/bin/contain $(B)/vm/bin/gpu-try $(B)/vm/
 VM_FLAGS := -Os -g $(HARDEN) -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 
 $(B)/vm/obj/%.c.o: vm-tests/%.c
+	$(call step,CC,$(unit))
 	@mkdir -p $(@D)
-	$(LAUNCH_CC) -std=gnu17 $(WARN_C) -D_GNU_SOURCE $(VM_FLAGS) -MMD -MP -c -o $@ $<
+	$(Q)$(LAUNCH_CC) -std=gnu17 $(WARN_C) -D_GNU_SOURCE $(VM_FLAGS) -MMD -MP -c -o $@ $<
 
 $(B)/vm/bin/init: $(B)/vm/obj/init.c.o $(B)/vm/obj/child.c.o $(B)/vm/obj/channel.c.o
 $(B)/vm/bin/contain: $(B)/vm/obj/contain.c.o
 $(B)/vm/bin/gpu-try: $(B)/vm/obj/gpu-try.c.o
 $(B)/vm/bin/answers: $(B)/vm/obj/answers.c.o
 $(VM_PROGRAMS):
+	$(call step,LINK,$@)
 	@mkdir -p $(@D)
-	$(LAUNCH_CC) -static -o $@ $^
+	$(Q)$(LAUNCH_CC) -static -o $@ $^
 
 # The live tests without sanitizers: under emulation those cost more than the tests.
 VM_LIVE := $(patsubst tests/live/%.c,$(B)/vm/live/%,$(wildcard tests/live/test_*.c))
 VM_FAKE := $(patsubst %,$(B)/rel/%.o,$(wildcard tests/fake/*.c))
 
 $(VM_LIVE): $(B)/vm/live/%: $(B)/rel/tests/live/%.c.o $(VM_FAKE) $(ARCHIVES_rel)
+	$(call step,LINK,$@)
 	@mkdir -p $(@D)
-	$(CC) $(LINK_rel) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
+	$(Q)$(CC) $(LINK_rel) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
 
 .PHONY: vm-check vm-shell vm-fetch vm-build
 vm-build: all $(VM_PROGRAMS) $(VM_LIVE) $(ATTACKER)
