@@ -416,6 +416,7 @@ static int live_execve(const struct kernel *k, const char *path, char *const arg
 	.stat = live_stat, \
 	.readlink = live_readlink, \
 	.list = live_list, \
+	.statfs = live_statfs, \
 	.ll_create = live_ll_create, \
 	.ll_add_path = live_ll_add_path, \
 	.ll_add_port = live_ll_add_port, \
@@ -439,7 +440,6 @@ const struct kernel kernel_self = { CALLS_ON_ONESELF };
 const struct kernel kernel_live = {
 	CALLS_ON_ONESELF,
 	.access = live_access,
-	.statfs = live_statfs,
 	.getxattr = live_getxattr,
 	.ids = live_ids,
 	.fcntl = live_fcntl,

@@ -23,6 +23,7 @@ static const struct status_row {
 	[PROC_NO_NEW_PRIVS] = { "NoNewPrivs", 10, 0 },
 	[PROC_SECCOMP] = { "Seccomp", 10, 0 },
 	[PROC_SECCOMP_FILTERS] = { "Seccomp_filters", 10, 0 },
+	[PROC_OUTER_PID] = { "NSpid", 10, 1 },
 };
 
 static const char *column(char *values, unsigned wanted)

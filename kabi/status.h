@@ -23,6 +23,8 @@ enum proc_line {
 	PROC_NO_NEW_PRIVS,
 	PROC_SECCOMP, /* 0 none, 1 strict, 2 filter */
 	PROC_SECCOMP_FILTERS,
+	PROC_OUTER_PID, /* NSpid: there only where this /proc is not of the process's own pid
+			 * namespace but of one around it; the process's id one further in */
 	PROC_LINE_COUNT,
 };
 

@@ -9,6 +9,7 @@
 #include "kabi/mountinfo.h"
 #include "kabi/procstat.h"
 #include "kabi/text.h"
+#include "launch/check.h"
 #include "launch/keeper.h"
 #include "launch/result.h"
 #include "launch/tree.h"
@@ -171,7 +172,10 @@ static int find_by_process(const struct kernel *k, pid_t pid, struct remote *ret
 int remote_find(const struct kernel *k, const char *what, struct remote *ret, struct fault *why)
 {
 	int64_t pid;
+	int r = check_proc(k, why);
 
+	if (r < 0)
+		return r;
 	if (text_int(what, 1, INT_MAX, &pid) == 0)
 		return find_by_process(k, (pid_t)pid, ret, why);
 	return find_by_result(k, what, ret, why);

@@ -9,6 +9,7 @@
 
 #include "kabi/path.h"
 #include "kabi/text.h"
+#include "launch/check.h"
 
 #define LAUNCHER_VARIABLE "OARBANK_SANDBOX_EXEC"
 #define SIGNAL_VARIABLE "OARBANK_CONFINED"
@@ -249,8 +250,10 @@ int run_start(const struct kernel *k, const struct run_options *o, struct run *r
 	};
 	struct arguments *arguments;
 	struct run run = { .channel = -1 };
-	int r = make_container(k, o, &run, why);
+	int r = check_proc(k, why);
 
+	if (r == 0)
+		r = make_container(k, o, &run, why);
 	if (r < 0)
 		return r;
 	arguments = make_arguments(o, &request);

@@ -228,6 +228,18 @@ static int fake_stat(const struct kernel *k, const char *path, struct node *ret)
 	return 0;
 }
 
+static int fake_statfs(const struct kernel *k, const char *path, struct fs_info *ret)
+{
+	int r = fake_called(k, "statfs", path);
+
+	if (r < 0)
+		return r;
+	if (!find(fake_self(k), path))
+		return -ENOENT;
+	*ret = (struct fs_info){ .magic = fake_self(k)->proc_magic };
+	return 0;
+}
+
 static ssize_t fake_readlink(const struct kernel *k, const char *path, char *buf, size_t size)
 {
 	const struct fake_file *f = find(fake_self(k), path);
@@ -281,6 +293,7 @@ void fake_files(struct kernel *k)
 	k->close = fake_close;
 	k->fstat = fake_fstat;
 	k->stat = fake_stat;
+	k->statfs = fake_statfs;
 	k->readlink = fake_readlink;
 	k->list = fake_list;
 	k->close_range = fake_close_range;

@@ -295,6 +295,7 @@ void fake_process(struct fake_process *p, const struct fake_file *files, int abi
 	p->abi = abi;
 	p->effective = p->bounding = (1ULL << CAPABILITY_COUNT) - 1;
 	p->oom_score = "0\n";
+	p->proc_magic = 0x9fa0;
 	p->core_limit = UINT64_MAX;
 	p->ignored = UINT64_MAX & ~(1ULL << (SIGKILL - 1)) & ~(1ULL << (SIGSTOP - 1));
 	p->fds[0] = (struct fake_fd){ .open = true, .type = NODE_CHAR, .major = 1, .minor = 3 };

@@ -48,6 +48,7 @@ struct fake_process {
 	bool old_seccomp;	 /* before Linux 5.19 */
 	const char *oom_score;	 /* NULL: no /proc */
 	const char *proc_status; /* the same */
+	uint64_t proc_magic;	 /* what statfs(2) answers */
 	uint64_t effective;	 /* capabilities; the permitted set is the same */
 	uint64_t bounding;
 	unsigned fail_call; /* the number of the call that fails, from 1; 0: none */

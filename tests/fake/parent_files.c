@@ -236,9 +236,13 @@ static int world_statfs(const struct kernel *k, const char *path, struct fs_info
 {
 	int r = world_note(k, "statfs", path);
 
-	if (r == 0)
-		*ret = (struct fs_info){ .magic = CGROUP2_MAGIC };
-	return r;
+	if (r < 0)
+		return r;
+	if (!world_find(of(k), path))
+		return -ENOENT;
+	*ret = (struct fs_info){ .magic = text_starts(path, "/proc/") ? of(k)->proc_magic
+								      : CGROUP2_MAGIC };
+	return 0;
 }
 
 static ssize_t world_list(const struct kernel *k, const char *path, char *buf, size_t size)

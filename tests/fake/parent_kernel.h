@@ -59,7 +59,8 @@ struct world {
 	const char *type;	  /* of a cgroup that is made; NULL: domain */
 	bool first_is_taken;	  /* somebody removes the first directory just before we lock it */
 	bool taken;
-	bool no_swap; /* it has no memory.swap.max */
+	bool no_swap;	     /* it has no memory.swap.max */
+	uint64_t proc_magic; /* of the files below /proc; the kernel's own */
 	unsigned calls;
 	unsigned fail_call; /* the call that fails, from 1; 0: none */
 	int fail_error;
@@ -87,7 +88,8 @@ struct world {
 	unsigned message_count;
 };
 
-/* An empty world: nothing runs, no files. */
+/* An empty world: nothing runs, and there is no file but /proc/self/status of an unconfined
+ * process. */
 void world_start(struct world *w);
 
 /* Put a file or a directory there; the text may be NULL. Returns it. */

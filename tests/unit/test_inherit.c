@@ -416,6 +416,12 @@ static void confined_means_more_filters_than_ours(void **state)
 		  "Name:\tNoNewPrivs:\t1\nNoNewPrivs:\t0\nSeccomp:\t2\nSeccomp_filters:\t1\n",
 		  CHECK_NO_NEW_PRIVS },
 		{ "Seccomp_filters:\t0\n", "", CHECK_UNKNOWN },
+		/* Our own namespace has one id for us; seen from one around it there are more. */
+		{ "NSpid:\t8\nSeccomp_filters:\t0\n",
+		  "NSpid:\t42\nNoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\n",
+		  CHECK_CONFINED },
+		{ "NSpid:\t90\t8\nSeccomp_filters:\t0\n",
+		  "NSpid:\t42\nNoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\n", CHECK_UNKNOWN },
 		{ "Seccomp_filters:\t0\n", NULL, CHECK_GONE },
 	};
 
@@ -431,8 +437,12 @@ static void confined_means_more_filters_than_ours(void **state)
 		fake_process(&p, files, 7);
 		if (check_process(&p.kernel, 42) != rows[i].check)
 			fail_msg("row %zu: %s", i, check_word(check_process(&p.kernel, 42)));
+		/* Nor is what is not from the kernel. */
+		fake_process(&p, files, 7);
+		p.proc_magic = 0x01021994;
+		assert_int_equal(check_process(&p.kernel, 42), CHECK_UNKNOWN);
 		/* Whatever cannot be read is no proof. */
-		for (unsigned call = 1; call <= 8; call++) {
+		for (unsigned call = 1; call <= 10; call++) {
 			fake_process(&p, files, 7);
 			p.fail_call = call;
 			p.fail_error = EACCES;

@@ -96,6 +96,40 @@ static void the_container_is_what_was_chosen(void **state)
 	}
 }
 
+/* What could not be verified, nor found again to be ended, is not started. */
+static void without_a_proc_of_our_own_nothing_starts(void **state)
+{
+	static const struct {
+		const char *status; /* NULL: no such file */
+		uint64_t magic;
+		const char *why;
+	} rows[] = {
+		{ NULL, 0x9fa0, "ENOENT" },
+		{ "Seccomp_filters:\t0\n", 0x01021994, "not the kernel's" },
+		{ "NSpid:\t812\t50\nSeccomp_filters:\t0\n", 0x9fa0, "another pid namespace" },
+		{ "Seccomp:\t0\n", 0x9fa0, "does not tell of seccomp filters" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct run_options o = options(CHOOSE_LEAF);
+		struct run run = { .channel = -1 };
+
+		world_start(&w);
+		world_cgroup(&w, "/unit", ALL, ALL);
+		if (rows[i].status)
+			world_file(&w, "/proc/self/status", rows[i].status);
+		else
+			world_find(&w, "/proc/self/status")->path[0] = '\0';
+		w.proc_magic = rows[i].magic;
+		assert_int_equal(run_start(&w.kernel, &o, &run, &why), -ENOTSUP);
+		assert_non_null(strstr(why.text, rows[i].why));
+		assert_int_equal(world_called(&w, "clone"), 0);
+		assert_false(leaf_is_there());
+		assert_int_equal(world_open_fds(&w), 0);
+	}
+}
+
 static void controllers_are_handed_down_for_limits_only(void **state)
 {
 	(void)state;
@@ -240,6 +274,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(the_container_is_what_was_chosen),
+		cmocka_unit_test(without_a_proc_of_our_own_nothing_starts),
 		cmocka_unit_test(controllers_are_handed_down_for_limits_only),
 		cmocka_unit_test(the_keeper_starts_with_its_signals_blocked),
 		cmocka_unit_test(a_start_that_fails_leaves_nothing),

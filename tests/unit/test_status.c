@@ -38,7 +38,8 @@ static void a_whole_file(void **state)
 				   "CapInh:\t0000000000000000\nCapPrm:\t000001fffeffffff\n"
 				   "CapEff:\tffffffffffffffff\nCapBnd:\t00000000a80425fb\n"
 				   "CapAmb:\t0000000000000001\nNoNewPrivs:\t1\nSeccomp:\t2\n"
-				   "Seccomp_filters:\t3\nCpus_allowed:\t3\n",
+				   "Seccomp_filters:\t3\nCpus_allowed:\t3\n"
+				   "NSpid:\t812\t7\n",
 				   &s),
 			 0);
 	for (size_t i = 0; i < PROC_LINE_COUNT; i++)
@@ -53,6 +54,7 @@ static void a_whole_file(void **state)
 	assert_int_equal(s.value[PROC_NO_NEW_PRIVS], 1);
 	assert_int_equal(s.value[PROC_SECCOMP], 2);
 	assert_int_equal(s.value[PROC_SECCOMP_FILTERS], 3);
+	assert_int_equal(s.value[PROC_OUTER_PID], 7);
 }
 
 static void lines_that_tell_nothing(void **state)

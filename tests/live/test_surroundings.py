@@ -1,0 +1,133 @@
+#!/usr/bin/env python3
+"""oarbank-run and oarbank-sandbox where /proc, /dev and the mounts are not as usual.
+
+Each case is a script in a mount namespace of its own; the module leaves a file behind if it ran at all.
+"""
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
+failures = 0
+dir = tempfile.mkdtemp(prefix="oarbank-surroundings-")
+os.chmod(dir, 0o755)
+
+
+def path(name):
+    return dir + "/" + name
+
+
+def say(name, good, *notes):
+    global failures
+    for note in notes:
+        if not good:
+            print("#", str(note).strip().replace("\n", "\n# "))
+    failures += not good
+    print("ok -" if good else "not ok -", name, flush=True)
+
+
+def skip(name, reason):
+    print("ok - %s # SKIP %s" % (name, reason), flush=True)
+
+
+for name in ("oarbank-run", "oarbank-sandbox"):
+    shutil.copy(BUILD + "/" + name, path(name))
+os.mkdir(path("work"))
+os.chmod(path("work"), 0o777)
+
+
+def policy(name, **keys):
+    with open(path(name), "w") as f:
+        json.dump({"rw": [path("work")], "net": "none", **keys}, f)
+    os.chmod(path(name), 0o644)
+    return path(name)
+
+
+POLICY = policy("policy.json")
+RAN = path("work/ran")
+MODULE = "/bin/touch " + RAN
+RUN = "%s --policy %s --container group --result %s -- %s" % (
+    path("oarbank-run"), POLICY, path("work/result"), MODULE)
+SANDBOX = "%s sandbox-exec %s -- %s" % (path("oarbank-sandbox"), POLICY, MODULE)
+ENVIRONMENT = dict(os.environ, OARBANK_SANDBOX_EXEC=path("oarbank-sandbox"))
+UNSHARE = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-Urm"]
+
+
+class Done:
+    def __init__(self, process):
+        self.code, self.out, self.err = process.returncode, process.stdout, process.stderr
+        self.ran = os.path.exists(RAN)
+        try:
+            with open(path("work/result")) as f:
+                self.result = json.load(f)
+        except (OSError, ValueError):
+            self.result = {}
+        for name in (RAN, path("work/result")):
+            if os.path.exists(name):
+                os.unlink(name)
+
+    def __repr__(self):
+        return "exit %d, ran %s, %r, %r" % (self.code, self.ran, self.err, self.result)
+
+
+def inside(script, *namespaces):
+    return Done(subprocess.run([*UNSHARE, *namespaces, "sh", "-ec", script], capture_output=True, text=True,
+                               env=ENVIRONMENT, timeout=60))
+
+
+possible = subprocess.run([*UNSHARE, "-pf", "sh", "-ec", "mount -t proc none /proc && mount -t tmpfs none /mnt"],
+                          capture_output=True, text=True)
+NO_MOUNTS = possible.stderr.strip() if possible.returncode else None
+
+
+def sections(*functions):
+    for function in functions:
+        if NO_MOUNTS:
+            skip(function.__doc__, "no mounts of one's own: " + NO_MOUNTS)
+        else:
+            function()
+
+
+# ---- /proc -----------------------------------------------------------------------------------------
+
+UNCONFINED = "NoNewPrivs:\t0\nSeccomp:\t0\nSeccomp_filters:\t0\n"
+CONFINED = "NoNewPrivs:\t1\nSeccomp:\t2\nSeccomp_filters:\t1\n"
+for process in ["self", *range(1, 65)]:
+    os.makedirs(path("fake/%s" % process))
+    with open(path("fake/%s/status" % process), "w") as f:
+        f.write(UNCONFINED if process == "self" else CONFINED)
+
+PROCS = [
+    # name, namespaces, what is done to /proc, part of the reason
+    ("nothing at /proc", (), "mount -t tmpfs none /proc; ", "ENOENT"),
+    ("files that say what is wanted at /proc", ("-pf",), "mount --bind %s /proc; " % path("fake"),
+     "not the kernel's"),
+    ("the /proc of the pid namespace around this one", ("-pf",), "", "another pid namespace"),
+    ("the /proc of a pid namespace that has ended", (),
+     "unshare -pf mount -t proc none /mnt; mount --bind /mnt /proc; ", "ENOENT"),
+]
+
+
+def proc():
+    """a /proc that is not ours"""
+    for name, namespaces, script, reason in PROCS:
+        done = inside(script + RUN, *namespaces)
+        say("oarbank-run: %s: nothing is started" % name, done.code == 70 and not done.ran
+            and done.result.get("reason") == "launch_failed" and done.result["pid"] is None
+            and reason in done.result["detail"], done)
+        done = inside(script + "%s sandbox-check $$" % path("oarbank-sandbox"), *namespaces)
+        say("sandbox-check: %s: unknown" % name, done.code == 1 and done.out == "unknown\n", done)
+        done = inside(script + "%s status $$" % path("oarbank-run"), *namespaces)
+        say("oarbank-run status: %s: an error" % name, done.code == 70 and "verified" in done.err, done)
+    for name, options in (("", ""), (", with hidepid", "-o hidepid=2")):
+        done = inside("mount -t proc %s none /proc; " % options + RUN, "-pf")
+        say("oarbank-run: a /proc of our own%s will do" % name, done.code == 0 and done.ran
+            and done.result["verified"], done)
+
+
+sections(proc)
+shutil.rmtree(dir)
+sys.exit(failures != 0)
