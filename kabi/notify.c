@@ -15,6 +15,7 @@
 #ifndef SYS_pidfd_open
 #define SYS_pidfd_open 434
 #endif
+#define THREAD O_EXCL /* PIDFD_THREAD, Linux 6.9 */
 #ifndef SYS_pidfd_getfd
 #define SYS_pidfd_getfd 438
 #endif
@@ -42,6 +43,8 @@ _Static_assert(sizeof(struct addition) == 24, "seccomp_notif_addfd");
 #define ANSWER _IOWR('!', 1, struct response)
 #define IS_VALID _IOW('!', 2, uint64_t)
 #define PLANT _IOW('!', 3, struct addition)
+#define SET_FLAGS _IOW('!', 4, uint64_t)
+#define FLAG_SYNC_WAKE_UP 1UL
 
 #define INFO_MAX 4096
 #define PAGE 4096 /* the smallest there is */
@@ -49,6 +52,12 @@ _Static_assert(sizeof(struct addition) == 24, "seccomp_notif_addfd");
 static int result(long r)
 {
 	return r < 0 ? -errno : (int)r;
+}
+
+int notify_take_turns(int listener)
+{
+	/* The flags themselves are the argument. */
+	return result(ioctl(listener, SET_FLAGS, FLAG_SYNC_WAKE_UP));
 }
 
 int notify_receive(int listener, struct sc_notif *ret)
@@ -112,41 +121,53 @@ int notify_take_listener(int socket)
 
 /* ---- the caller ---- */
 
-/* The number behind `key` in /proc/PID/NAME, or -errno. */
-static int64_t read_number(pid_t pid, const char *name, const char *key, unsigned base)
+/* Read /proc/PID/NAME into buf. Returns 0 or -errno. */
+static int read_info(pid_t pid, const char *name, char buf[INFO_MAX])
 {
 	char path[64];
-	char buf[INFO_MAX];
-	char *cursor = buf;
-	const char *line;
 	struct text t = TEXT_BUF(path);
-	uint64_t number;
 	ssize_t n;
 
 	text_add(&t, "/proc/");
 	text_add_int(&t, pid);
 	text_add(&t, "/");
 	text_add(&t, name);
-	n = file_read(&kernel_live, path, buf, sizeof(buf));
-	if (n < 0)
-		return n;
-	while ((line = text_line(&cursor)))
-		if (text_starts(line, key) &&
-		    text_uint(line + strlen(key), base, INT32_MAX, &number) == 0)
-			return (int64_t)number;
-	return -EINVAL;
+	n = file_read(&kernel_live, path, buf, INFO_MAX);
+	return n < 0 ? (int)n : 0;
+}
+
+/* Is `line` about `key`? Then its number is *ret, which else stays. */
+static bool take_number(const char *line, const char *key, unsigned base, uint64_t *ret)
+{
+	return text_starts(line, key) && text_uint(line + strlen(key), base, UINT64_MAX, ret) == 0;
+}
+
+static int leader_of(pid_t pid)
+{
+	char buf[INFO_MAX];
+	char *cursor = buf;
+	const char *line;
+	uint64_t leader;
+	int r = read_info(pid, "status", buf);
+
+	while (r == 0 && (line = text_line(&cursor)))
+		if (take_number(line, "Tgid:\t", 10, &leader))
+			return (int)leader;
+	return r < 0 ? r : -EINVAL;
 }
 
 static int open_process(pid_t pid)
 {
-	int fd = result(syscall(SYS_pidfd_open, pid, 0));
-	int64_t leader;
+	int fd = result(syscall(SYS_pidfd_open, pid, THREAD));
+	int leader;
 
+	if (fd == -EINVAL)
+		fd = result(syscall(SYS_pidfd_open, pid, 0));
 	/* Of a thread that is not the first, the process has another number. */
 	if (fd != -EINVAL && fd != -ENOENT)
 		return fd;
-	leader = read_number(pid, "status", "Tgid:\t", 10);
-	return leader < 0 ? (int)leader : result(syscall(SYS_pidfd_open, (pid_t)leader, 0));
+	leader = leader_of(pid);
+	return leader < 0 ? leader : result(syscall(SYS_pidfd_open, leader, 0));
 }
 
 int caller_descriptor(pid_t pid, int fd)
@@ -161,14 +182,32 @@ int caller_descriptor(pid_t pid, int fd)
 	return r;
 }
 
-int caller_descriptor_flags(pid_t pid, int fd)
+int caller_file(pid_t pid, int fd, struct caller_file *ret)
 {
+	struct caller_file file = { .inode = 0 };
 	char name[32];
+	char buf[INFO_MAX];
+	char *cursor = buf;
+	const char *line;
 	struct text t = TEXT_BUF(name);
+	uint64_t flags;
+	bool found = false;
+	int r;
 
 	text_add(&t, "fdinfo/");
 	text_add_int(&t, fd);
-	return (int)read_number(pid, name, "flags:\t", 8);
+	r = read_info(pid, name, buf);
+	if (r < 0)
+		return r;
+	while ((line = text_line(&cursor))) {
+		found |= take_number(line, "flags:\t", 8, &flags);
+		take_number(line, "ino:\t", 10, &file.inode);
+	}
+	if (!found)
+		return -EINVAL;
+	file.flags = (int)flags;
+	*ret = file;
+	return 0;
 }
 
 int caller_text(pid_t pid, uint64_t address, char *buf, size_t size)

@@ -21,6 +21,12 @@ struct sc_notif {
 };
 _Static_assert(sizeof(struct sc_notif) == 80, "seccomp_notif");
 
+/* Let a caller and us, who wait for one another, take turns on one processor: a hand-over costs
+ * much less than waking another one that sleeps. It works for whoever waits with poll(2) for the
+ * listener itself. -EINVAL before Linux 6.6.
+ */
+int notify_take_turns(int listener);
+
 /* The next call. -ENOENT when the one that was announced has been given up. */
 int notify_receive(int listener, struct sc_notif *ret);
 
@@ -45,8 +51,13 @@ int notify_take_listener(int socket);
 /* A copy of descriptor `fd` of the process of thread `pid`, close-on-exec. */
 int caller_descriptor(pid_t pid, int fd);
 
-/* The flags of descriptor `fd` of thread `pid`, O_CLOEXEC among them. */
-int caller_descriptor_flags(pid_t pid, int fd);
+struct caller_file {
+	int flags;	/* O_CLOEXEC among them */
+	uint64_t inode; /* 0: the kernel does not tell it (before Linux 5.14) */
+};
+
+/* What descriptor `fd` of thread `pid` is. */
+int caller_file(pid_t pid, int fd, struct caller_file *ret);
 
 /* Copy `size` bytes of its memory. Fewer than that are -EFAULT. */
 int caller_memory(pid_t pid, uint64_t address, void *buf, size_t size);

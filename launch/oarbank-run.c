@@ -138,20 +138,20 @@ static void pass_signal_on(struct session *s)
 
 static void follow(struct session *s)
 {
+	struct pollfd fds[2 + NETWORK_FDS];
+
 	while (s->run.state != RUN_ENDED) {
 		enum run_state state = s->run.state;
 		pid_t leader = s->run.container.leader;
-		struct pollfd fds[] = {
-			{ .fd = s->run.channel, .events = POLLIN },
-			{ .fd = s->signals, .events = POLLIN },
-			{ .fd = network_fd(&s->network), .events = POLLIN },
-		};
 
-		if (k->poll(k, fds, 3, -1) < 0)
+		fds[0] = (struct pollfd){ .fd = s->run.channel, .events = POLLIN };
+		fds[1] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
+		network_fds(&s->network, fds + 2);
+		if (k->poll(k, fds, 2 + NETWORK_FDS, -1) < 0)
 			continue;
 		/* The listener comes before the news that the module is confined. */
-		if (fds[2].revents)
-			network_serve(k, &s->network);
+		if (fds[2].revents || fds[3].revents)
+			network_serve(&s->network);
 		if (fds[1].revents)
 			pass_signal_on(s);
 		if (fds[0].revents)

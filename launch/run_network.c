@@ -7,7 +7,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "kabi/notify.h"
 #include "kabi/path.h"
 #include "kabi/text.h"
 #include "launch/policy_print.h"
@@ -157,15 +156,14 @@ static int read_policy(const struct kernel *k, const struct network *net,
 	return r;
 }
 
-static int make_channel(const struct kernel *k, const struct policy *policy, struct network *net,
-			struct fault *why)
+static int make_supervisor(const struct kernel *k, const struct policy *policy, struct network *net,
+			   struct fault *why)
 {
 	int ends[2];
 	int r = k->channel(k, ends);
 
 	if (r < 0)
 		return fault_errno(why, "make a channel for the listener", NULL, -r);
-	net->ours = ends[0];
 	net->theirs = ends[1];
 	net->rules = (struct supervise_rules){
 		.proxy_port = policy->net == NET_EGRESS_ALLOWLIST ? policy->proxy_port : 0,
@@ -175,7 +173,7 @@ static int make_channel(const struct kernel *k, const struct policy *policy, str
 	for (size_t i = 0; i < policy->root_count; i++)
 		if (policy->roots[i].kind == ROOT_RW || policy->roots[i].kind == ROOT_WO)
 			net->writable[net->rules.writable_count++] = policy->roots[i].path;
-	return 0;
+	return supervisor_new(ends[0], &net->rules, &net->supervisor, why);
 }
 
 /* What the launcher inherits beside what it would have. */
@@ -198,7 +196,7 @@ static int hand_on(struct network *net, struct run_options *o, struct fault *why
 
 void network_init(struct network *net)
 {
-	*net = (struct network){ .proxy.control = -1, .ours = -1, .theirs = -1, .policy = -1 };
+	*net = (struct network){ .proxy.control = -1, .theirs = -1, .policy = -1 };
 }
 
 int network_begin(const struct kernel *k, const struct network_options *options,
@@ -228,7 +226,7 @@ int network_begin(const struct kernel *k, const struct network_options *options,
 	net->metadata = options->supervise == SUPERVISE_METADATA;
 	granted = policy.net != NET_NONE || policy.broker_socket || net->metadata;
 	if (granted && options->supervise != SUPERVISE_NONE)
-		r = make_channel(k, &policy, net, why);
+		r = make_supervisor(k, &policy, net, why);
 	if (r == 0 && granted)
 		r = copy_policy(k, &policy, net, why);
 	return r == 0 && granted ? hand_on(net, o, why) : r;
@@ -245,29 +243,19 @@ void network_started(const struct kernel *k, struct network *net)
 	net->envp = NULL;
 }
 
-int network_fd(const struct network *net)
+void network_fds(const struct network *net, struct pollfd ret[NETWORK_FDS])
 {
-	return net->supervisor ? supervisor_fd(net->supervisor) : net->ours;
-}
-
-static void take_listener(const struct kernel *k, struct network *net)
-{
-	int listener = notify_take_listener(net->ours);
-
-	if (listener == -EINTR)
+	if (net->supervisor) {
+		supervisor_fds(net->supervisor, ret);
 		return;
-	/* A launch that ends before it has a listener says so itself. */
-	if (listener >= 0)
-		supervisor_new(listener, &net->rules, &net->supervisor, NULL);
-	k->close(k, net->ours);
-	net->ours = -1;
+	}
+	for (size_t i = 0; i < NETWORK_FDS; i++)
+		ret[i] = (struct pollfd){ .fd = -1 };
 }
 
-void network_serve(const struct kernel *k, struct network *net)
+void network_serve(struct network *net)
 {
-	if (!net->supervisor) {
-		take_listener(k, net);
-	} else if (!supervisor_run(net->supervisor)) {
+	if (net->supervisor && !supervisor_run(net->supervisor)) {
 		supervisor_free(net->supervisor);
 		net->supervisor = NULL;
 	}
@@ -276,9 +264,6 @@ void network_serve(const struct kernel *k, struct network *net)
 int network_end(const struct kernel *k, struct network *net)
 {
 	network_started(k, net);
-	if (net->ours >= 0)
-		k->close(k, net->ours);
-	net->ours = -1;
 	supervisor_free(net->supervisor);
 	net->supervisor = NULL;
 	return run_proxy_stop(k, &net->proxy) == 0 ? 0 : 1;

@@ -32,8 +32,7 @@ struct network {
 	struct run_proxy proxy;
 	struct supervise_rules rules;
 	struct supervisor *supervisor;
-	int ours;   /* the end of the channel on which the listener comes; -1 */
-	int theirs; /* the launcher's; -1 */
+	int theirs; /* the launcher's end of the supervisor's channel; -1 */
 	int policy; /* a copy with the proxy's port; -1 */
 	char policy_path[32];
 	char supervised[64];
@@ -56,9 +55,10 @@ int network_begin(const struct kernel *k, const struct network_options *options,
 /* Let go of what is the module's, once it is started. */
 void network_started(const struct kernel *k, struct network *net);
 
-/* Readable when network_serve() has something to do; -1: never any more. */
-int network_fd(const struct network *net);
-void network_serve(const struct kernel *k, struct network *net);
+/* What to wait for before network_serve(). */
+#define NETWORK_FDS SUPERVISOR_FDS
+void network_fds(const struct network *net, struct pollfd ret[NETWORK_FDS]);
+void network_serve(struct network *net);
 
 /* End all of it. Returns what the proxy did: 0, or 1 when it ended badly. */
 int network_end(const struct kernel *k, struct network *net);

@@ -17,7 +17,6 @@
 /* Blocking connects at a time. While there are so many, further calls wait for one to be done. */
 #define WAITING_MAX 256
 #define EVENTS_MAX 64
-#define CALLS_MAX 64 /* before the others have their turn */
 /* How often a caller is looked after that may have been killed. */
 #define TICK_US 1000000
 /* When the broker has no room. */
@@ -25,6 +24,7 @@
 
 #define OF_LISTENER UINT32_MAX
 #define OF_CLOCK (UINT32_MAX - 1)
+#define OF_CHANNEL (UINT32_MAX - 2)
 
 /* A call that is being carried out. */
 struct call {
@@ -39,7 +39,8 @@ struct call {
 
 struct supervisor {
 	const struct supervise_rules *rules;
-	int listener; /* -1: the last of the module has ended */
+	int channel;  /* where the listener comes; -1: it has */
+	int listener; /* -1: there is none, yet or any more */
 	int epoll;
 	int clock;
 	int64_t period; /* of the clock; 0: stopped */
@@ -66,6 +67,16 @@ static int watch(struct supervisor *s, int fd, uint32_t events, uint32_t what)
 	struct epoll_event event = { .events = events, .data.u32 = what };
 
 	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+/* Close what was watched. A process that was forked may have a copy, with which it would be watched
+ * still.
+ */
+static void unwatch(struct supervisor *s, int *fd)
+{
+	epoll_ctl(s->epoll, EPOLL_CTL_DEL, *fd, NULL);
+	close(*fd);
+	*fd = -1;
 }
 
 static void set_clock(struct supervisor *s)
@@ -102,25 +113,33 @@ static void answer(struct supervisor *s, uint64_t id, int error)
 	notify_answer(s->listener, id, 0, error);
 }
 
-/* Is the caller's descriptor still the socket that was looked at? */
-static bool is_same(const struct call *call)
+/* The inode of the caller's descriptor, by a copy of it; 0: none. */
+static uint64_t inode_of(const struct call *call)
 {
-	struct socket_state state;
+	struct socket_state state = { .inode = 0 };
 	int fd = caller_descriptor(call->pid, call->fd);
-	bool same = fd >= 0 && socket_look(fd, &state) == 0 && state.inode == call->inode;
 
-	if (fd >= 0)
+	if (fd >= 0) {
+		socket_look(fd, &state);
 		close(fd);
-	return same;
+	}
+	return state.inode;
+}
+
+/* Is the caller's descriptor still the socket that was looked at? */
+static bool is_same(const struct call *call, const struct caller_file *file)
+{
+	return (file->inode ? file->inode : inode_of(call)) == call->inode;
 }
 
 /* Put our socket in place of the caller's, and let the call end with `error`, or with 0. */
 static void plant(struct supervisor *s, const struct call *call, int error)
 {
-	int flags = caller_descriptor_flags(call->pid, call->fd);
+	struct caller_file file;
 
-	if (flags < 0 || !is_same(call) ||
-	    notify_plant(s->listener, call->id, call->socket, call->fd, flags & O_CLOEXEC) < 0) {
+	if (caller_file(call->pid, call->fd, &file) < 0 || !is_same(call, &file) ||
+	    notify_plant(s->listener, call->id, call->socket, call->fd, file.flags & O_CLOEXEC) <
+		    0) {
 		s->counts.failed++;
 		answer(s, call->id, EBADF);
 		return;
@@ -139,8 +158,7 @@ static void fail(struct supervisor *s, uint64_t id, int error)
 
 static void stop_waiting(struct supervisor *s, struct call *call)
 {
-	close(call->socket);
-	call->socket = -1;
+	unwatch(s, &call->socket);
 	s->waiting--;
 	s->retrying -= call->retries;
 	set_clock(s);
@@ -224,7 +242,10 @@ static void make_connection(struct supervisor *s, struct call *call, int fd,
 	}
 	call->socket = r;
 	r = socket_connect(call->socket, to, s->rules);
-	waits = !state->non_blocking && (r == -EINPROGRESS || r == -EAGAIN);
+	/* The loopback answers while it is asked, and the answer is seen after it. */
+	if (r == -EINPROGRESS && !state->non_blocking)
+		r = socket_connect(call->socket, to, s->rules);
+	waits = !state->non_blocking && (r == -EALREADY || r == -EAGAIN);
 	if (waits) {
 		call->retries = r == -EAGAIN;
 		if (state->send_timeout_us > 0)
@@ -235,7 +256,7 @@ static void make_connection(struct supervisor *s, struct call *call, int fd,
 	}
 	if (r == 0 && !state->non_blocking)
 		r = socket_block(call->socket);
-	if (r == 0 || (r == -EINPROGRESS && !waits))
+	if (r == 0 || r == -EINPROGRESS)
 		plant(s, call, -r);
 	else
 		fail(s, call->id, -r);
@@ -319,14 +340,36 @@ static void take_call(struct supervisor *s, const struct sc_notif *notif)
 
 /* ---- the module ---- */
 
+static void close_one(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 /* The last task with the filter is gone; nobody can call again. */
 static void end(struct supervisor *s)
 {
 	for (size_t i = 0; i < WAITING_MAX; i++)
-		if (s->calls[i].socket >= 0)
-			close(s->calls[i].socket);
-	close(s->listener);
-	s->listener = -1;
+		close_one(&s->calls[i].socket);
+	close_one(&s->channel);
+	close_one(&s->listener);
+}
+
+static void take_listener(struct supervisor *s)
+{
+	int listener = notify_take_listener(s->channel);
+
+	if (listener == -EINTR)
+		return;
+	unwatch(s, &s->channel);
+	/* A launch that ends before it has one says why itself. Calls that nobody takes fail. */
+	if (listener < 0)
+		return;
+	s->listener = listener;
+	notify_take_turns(listener);
+	if (watch(s, listener, EPOLLIN, OF_LISTENER) < 0)
+		end(s);
 }
 
 static void on_listener(struct supervisor *s, uint32_t events)
@@ -339,47 +382,54 @@ static void on_listener(struct supervisor *s, uint32_t events)
 		end(s);
 }
 
+static bool is_over(const struct supervisor *s)
+{
+	return s->listener < 0 && s->channel < 0;
+}
+
 bool supervisor_run(struct supervisor *s)
 {
 	struct epoll_event events[EVENTS_MAX];
+	int n = epoll_wait(s->epoll, events, EVENTS_MAX, 0);
 
-	for (int round = 0; s->listener >= 0 && round < CALLS_MAX; round++) {
-		int n = epoll_wait(s->epoll, events, EVENTS_MAX, 0);
+	for (int i = 0; i < n && !is_over(s); i++) {
+		uint32_t what = events[i].data.u32;
 
-		if (n <= 0)
-			break;
-		for (int i = 0; i < n && s->listener >= 0; i++) {
-			uint32_t what = events[i].data.u32;
-
-			if (what == OF_LISTENER)
-				on_listener(s, events[i].events);
-			else if (what == OF_CLOCK)
-				on_clock(s);
-			else if (s->calls[what].socket >= 0)
-				finish(s, &s->calls[what], socket_error(s->calls[what].socket));
-		}
+		if (what == OF_LISTENER)
+			on_listener(s, events[i].events);
+		else if (what == OF_CLOCK)
+			on_clock(s);
+		else if (what == OF_CHANNEL)
+			take_listener(s);
+		else if (s->calls[what].socket >= 0)
+			finish(s, &s->calls[what], socket_error(s->calls[what].socket));
 	}
-	return s->listener >= 0;
+	return !is_over(s);
 }
 
 /* ---- beginning and end ---- */
 
-int supervisor_new(int listener, const struct supervise_rules *rules, struct supervisor **ret,
+int supervisor_new(int channel, const struct supervise_rules *rules, struct supervisor **ret,
 		   struct fault *why)
 {
 	struct supervisor *s = malloc(sizeof(*s));
 	int r;
 
 	if (!s) {
-		close(listener);
+		close(channel);
 		return fault_errno(why, "supervise", NULL, ENOMEM);
 	}
-	*s = (struct supervisor){ .rules = rules, .listener = listener, .listening = true };
+	*s = (struct supervisor){
+		.rules = rules,
+		.channel = channel,
+		.listener = -1,
+		.listening = true,
+	};
 	for (size_t i = 0; i < WAITING_MAX; i++)
 		s->calls[i].socket = -1;
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
-	r = s->epoll < 0 || s->clock < 0 ? -errno : watch(s, listener, EPOLLIN, OF_LISTENER);
+	r = s->epoll < 0 || s->clock < 0 ? -errno : watch(s, channel, EPOLLIN, OF_CHANNEL);
 	if (r == 0)
 		r = watch(s, s->clock, EPOLLIN, OF_CLOCK);
 	if (r < 0)
@@ -399,6 +449,12 @@ int supervisor_fd(const struct supervisor *s)
 	return s->epoll;
 }
 
+void supervisor_fds(const struct supervisor *s, struct pollfd ret[SUPERVISOR_FDS])
+{
+	ret[0] = (struct pollfd){ .fd = s->listening ? s->listener : -1, .events = POLLIN };
+	ret[1] = (struct pollfd){ .fd = s->epoll, .events = POLLIN };
+}
+
 void supervisor_counts(const struct supervisor *s, struct supervise_counts *ret)
 {
 	*ret = s->counts;
@@ -408,12 +464,9 @@ void supervisor_free(struct supervisor *s)
 {
 	if (!s)
 		return;
-	if (s->listener >= 0)
-		end(s);
+	end(s);
 	metadata_roots_close(&s->roots);
-	if (s->epoll >= 0)
-		close(s->epoll);
-	if (s->clock >= 0)
-		close(s->clock);
+	close_one(&s->epoll);
+	close_one(&s->clock);
 	free(s);
 }

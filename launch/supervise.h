@@ -15,6 +15,7 @@
 #ifndef LAUNCH_SUPERVISE_H
 #define LAUNCH_SUPERVISE_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -34,17 +35,24 @@ struct supervise_counts {
 /* With rules->writable, changes of metadata are put to this process too: they are carried out
  * beneath those roots, and EACCES anywhere else (launch/supervise_metadata.h).
  *
- * Answer the calls that come to `listener`, which becomes ours. `rules` and what it points to stay
- * the caller's and as they are. Returns 0, or -errno with `why`, and the listener closed.
+ * Answer the calls of the module whose launcher gives its filter's listener to the other end of
+ * `channel`, a socket that becomes ours. `rules` and what it points to stay the caller's and as
+ * they are. Returns 0, or -errno with `why`, and the channel closed.
  */
-int supervisor_new(int listener, const struct supervise_rules *rules, struct supervisor **ret,
+int supervisor_new(int channel, const struct supervise_rules *rules, struct supervisor **ret,
 		   struct fault *why);
 
 /* Readable when there is something to do. */
 int supervisor_fd(const struct supervisor *s);
 
-/* Do what there is to do, without waiting. Returns false when the last of the module has ended:
- * then there is nothing more to do.
+/* What poll(2) is to wait for: the calls themselves, and supervisor_fd(). A caller wakes us on its
+ * own processor only if we wait for the first (notify_take_turns()).
+ */
+#define SUPERVISOR_FDS 2
+void supervisor_fds(const struct supervisor *s, struct pollfd ret[SUPERVISOR_FDS]);
+
+/* Do what there is to do, without waiting. Returns false when there will be nothing more: the last
+ * of the module has ended, or the launcher has before there was a listener.
  */
 bool supervisor_run(struct supervisor *s);
 

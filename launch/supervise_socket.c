@@ -176,7 +176,6 @@ int socket_error(int fd)
 
 int socket_block(int fd)
 {
-	int flags = fcntl(fd, F_GETFL);
-
-	return flags < 0 || fcntl(fd, F_SETFL, flags & ~O_NONBLOCK) < 0 ? -errno : 0;
+	/* It was made with no other flag. */
+	return fcntl(fd, F_SETFL, 0) < 0 ? -errno : 0;
 }

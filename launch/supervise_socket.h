@@ -30,14 +30,15 @@ int socket_look(int fd, struct socket_state *ret);
 int socket_like(int fd, const struct socket_kind *kind);
 
 /* Start to connect to the destination. Returns 0, or -errno: -EINPROGRESS when it is writable once
- * it is done; -EAGAIN when the broker has no room for one more.
+ * it is done, and until then -EALREADY if called again; -EAGAIN when the broker has no room for one
+ * more.
  */
 int socket_connect(int fd, const struct destination *to, const struct supervise_rules *rules);
 
 /* How it went: 0 or -errno. */
 int socket_error(int fd);
 
-/* Block again. Returns 0, or -errno. */
+/* Let a socket of ours block. Returns 0, or -errno. */
 int socket_block(int fd);
 
 #endif

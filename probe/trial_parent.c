@@ -4,7 +4,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "kabi/notify.h"
 #include "launch/launch.h"
 
 /* One child at a time has such a parent. What the supervisor points to stays. */
@@ -27,20 +26,7 @@ static void set_rules(const struct stage *s, const struct trial_grants *grants)
 
 void trial_parent_init(struct trial_parent *p)
 {
-	*p = (struct trial_parent){ .ours = -1, .theirs = -1 };
-}
-
-int trial_parent_begin(struct trial_parent *p, const struct stage *s,
-		       const struct trial_grants *grants)
-{
-	int ends[2];
-
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
-		return -errno;
-	p->ours = ends[0];
-	p->theirs = ends[1];
-	set_rules(s, grants);
-	return 0;
+	*p = (struct trial_parent){ .theirs = -1 };
 }
 
 void trial_parent_started(struct trial_parent *p)
@@ -50,37 +36,38 @@ void trial_parent_started(struct trial_parent *p)
 	p->theirs = -1;
 }
 
+int trial_parent_begin(struct trial_parent *p, const struct stage *s,
+		       const struct trial_grants *grants)
+{
+	int ends[2];
+	int r;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) < 0)
+		return -errno;
+	p->theirs = ends[1];
+	set_rules(s, grants);
+	r = supervisor_new(ends[0], &rules, &p->supervisor, NULL);
+	if (r < 0)
+		trial_parent_started(p);
+	return r;
+}
+
 int trial_parent_fd(const struct trial_parent *p)
 {
-	return p->supervisor ? supervisor_fd(p->supervisor) : p->ours;
+	return p->supervisor ? supervisor_fd(p->supervisor) : -1;
 }
 
 void trial_parent_serve(struct trial_parent *p)
 {
-	int listener;
-
-	if (p->supervisor) {
-		if (!supervisor_run(p->supervisor)) {
-			supervisor_free(p->supervisor);
-			p->supervisor = NULL;
-		}
-		return;
+	if (p->supervisor && !supervisor_run(p->supervisor)) {
+		supervisor_free(p->supervisor);
+		p->supervisor = NULL;
 	}
-	listener = notify_take_listener(p->ours);
-	if (listener == -EINTR)
-		return;
-	/* A child that could not be confined says so itself. */
-	if (listener >= 0)
-		supervisor_new(listener, &rules, &p->supervisor, NULL);
-	close(p->ours);
-	p->ours = -1;
 }
 
 void trial_parent_end(struct trial_parent *p)
 {
 	trial_parent_started(p);
 	supervisor_free(p->supervisor);
-	if (p->ours >= 0)
-		close(p->ours);
 	trial_parent_init(p);
 }

@@ -10,7 +10,6 @@
 struct supervisor;
 
 struct trial_parent {
-	int ours;   /* where the listener comes; -1 */
 	int theirs; /* for the child; -1: it has no such parent */
 	struct supervisor *supervisor;
 };

@@ -28,7 +28,6 @@
 #include <cmocka.h>
 
 #include "kabi/kernel.h"
-#include "kabi/notify.h"
 #include "launch/ask.h"
 #include "launch/supervise.h"
 
@@ -217,16 +216,12 @@ static struct supervised start_supervised(int (*body)(void))
 	struct supervised c = { .reaped = false };
 	struct fault why;
 	int ends[2];
-	int listener;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	assert_int_equal(supervisor_new(ends[0], &rules, &c.supervisor, &why), 0);
 	c.pid = start(body, ends[1]);
 	assert_true(c.pid > 0);
 	close(ends[1]);
-	listener = notify_take_listener(ends[0]);
-	close(ends[0]);
-	assert_true(listener >= 0);
-	assert_int_equal(supervisor_new(listener, &rules, &c.supervisor, &why), 0);
 	return c;
 }
 

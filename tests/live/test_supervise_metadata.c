@@ -28,7 +28,6 @@
 #include <cmocka.h>
 
 #include "kabi/kernel.h"
-#include "kabi/notify.h"
 #include "launch/ask.h"
 #include "launch/supervise.h"
 
@@ -130,16 +129,12 @@ static int supervised(int (*body)(void), struct supervise_counts *ret)
 	int ends[2];
 	bool reaped = false;
 	int status = 0;
-	int listener;
 	pid_t pid;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	assert_int_equal(supervisor_new(ends[0], &rules, &supervisor, &why), 0);
 	pid = start(body, ends[1]);
 	close(ends[1]);
-	listener = notify_take_listener(ends[0]);
-	close(ends[0]);
-	assert_true(listener >= 0);
-	assert_int_equal(supervisor_new(listener, &rules, &supervisor, &why), 0);
 	fd.fd = supervisor_fd(supervisor);
 	while (supervisor_run(supervisor)) {
 		poll(&fd, 1, 20);
