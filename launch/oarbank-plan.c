@@ -35,19 +35,38 @@ static void print_policy(const struct launch *l)
 	puts(line.text);
 }
 
+struct options {
+	int abi;
+	enum supervise_choice supervise;
+};
+
+static bool take_option(const char *name, const char *value, struct options *o)
+{
+	int64_t abi;
+
+	if (strcmp(name, "--supervise") == 0)
+		return supervise_choice_read(value, &o->supervise) == 0;
+	if (strcmp(name, "--assume-abi") != 0 || text_int(value, 0, ABI_ASSUMED_MAX, &abi) < 0)
+		return false;
+	o->abi = (int)abi;
+	return true;
+}
+
 int main(int argc, char **argv)
 {
 	static struct launch launch;
 	const struct kernel *k = &kernel_self;
-	struct fault why = { "usage: sandbox-plan POLICY.json [--assume-abi N]" };
-	bool assumed = argc == 4;
-	int64_t abi = 0;
+	struct fault why = { "usage: sandbox-plan POLICY.json [--assume-abi N] "
+			     "[--supervise auto|none|metadata]" };
+	struct options o = { .abi = landlock_abi(k), .supervise = SUPERVISE_NONE };
 
-	if (argc != 2 && !(assumed && strcmp(argv[2], "--assume-abi") == 0 &&
-			   text_int(argv[3], 0, ABI_ASSUMED_MAX, &abi) == 0))
+	if (argc < 2 || argc % 2 != 0)
 		return fail(&why, EXIT_USAGE);
+	for (int i = 2; i < argc; i += 2)
+		if (!take_option(argv[i], argv[i + 1], &o))
+			return fail(&why, EXIT_USAGE);
 	launch.policy_path = argv[1];
-	if (launch_plan(k, &launch, assumed ? (int)abi : landlock_abi(k), &why) < 0)
+	if (launch_plan(k, &launch, o.abi, o.supervise, &why) < 0)
 		return fail(&why, EXIT_NOT_APPLIED);
 	print_policy(&launch);
 	plan_print(&launch.plan, print_line, NULL);

@@ -189,7 +189,7 @@ static const struct verb verbs[] = {
 	{ "sandbox-check", " PID", "exit 0 when that process is confined, else 1", verb_check },
 	{ "sandbox-status", "", "what this node enforces, as one line of JSON (oarbank-probe)",
 	  verb_status },
-	{ "sandbox-plan", " POLICY.json [--assume-abi N]",
+	{ "sandbox-plan", " POLICY.json [--assume-abi N] [--supervise auto|none|metadata]",
 	  "what sandbox-exec would do, and what this kernel cannot (oarbank-plan)", verb_plan },
 	{ "--help", "", "this list", verb_help },
 	{ "--version", "", "the version", verb_version },

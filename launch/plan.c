@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kabi/text.h"
+#include "launch/ask.h"
 
 #define RIGHTS_EXECUTE (LL_FS_EXECUTE | LL_FS_READ_FILE | LL_FS_READ_DIR)
 #define RIGHTS_READ (LL_FS_READ_FILE | LL_FS_READ_DIR)
@@ -129,7 +130,7 @@ static int add_rules(struct plan *plan, const struct policy *policy, const struc
 				 : add_rule(plan, RULE_GPU, node->path,
 					    RIGHTS_DEVICE | LL_FS_IOCTL_DEV, why);
 	}
-	if (r == 0 && policy->broker_socket && !input->ask_connect &&
+	if (r == 0 && policy->broker_socket && !(input->asked & ASK_CONNECT) &&
 	    plan->handled_fs & LL_FS_RESOLVE_UNIX)
 		r = add_rule(plan, RULE_BROKER, policy->broker_socket, LL_FS_RESOLVE_UNIX, why);
 	return r;
@@ -272,9 +273,9 @@ static unsigned find_shortfalls(const struct policy *policy, const struct plan_i
 			 1U << SHORT_IOCTL | 1U << SHORT_AUDIT;
 	unsigned missing = 0;
 
-	if (policy->net == NET_EGRESS_ALLOWLIST && !input->ask_connect)
+	if (policy->net == NET_EGRESS_ALLOWLIST && !(input->asked & ASK_CONNECT))
 		asked |= 1U << SHORT_PORT;
-	if (policy->broker_socket && !input->ask_connect)
+	if (policy->broker_socket && !(input->asked & ASK_CONNECT))
 		asked |= 1U << SHORT_BROKER;
 	for (unsigned i = 0; i < SHORTFALL_COUNT; i++)
 		if (asked & 1U << i && input->abi < (int)shortfall_kinds[i].since_abi)
@@ -298,7 +299,10 @@ int plan_make(const struct policy *policy, const struct plan_input *input, struc
 	ret->file_rights = ll_mask(LL_KIND_FS, abi, true);
 	ret->restrict_flags = (uint32_t)ll_mask(LL_KIND_RESTRICT, abi, false) &
 			      LL_RESTRICT_LOG_NEW_EXEC_ON;
-	ret->port = net && !input->ask_connect ? policy->proxy_port : 0;
+	ret->port = net && !(input->asked & ASK_CONNECT) ? policy->proxy_port : 0;
+	ret->asked = input->asked;
+	ret->proxy_port = net && input->asked & ASK_CONNECT ? policy->proxy_port : 0;
+	ret->broker = input->asked & ASK_CONNECT ? policy->broker_socket : NULL;
 	ret->exec_rw = policy->exec_rw;
 	ret->filter = (struct filter_choice){
 		.net = net ? FILTER_NET_STREAM : FILTER_NET_NONE,

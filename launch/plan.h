@@ -91,6 +91,9 @@ struct plan {
 	uint32_t restrict_flags;
 	uint64_t file_rights; /* those that a rule on a file may carry */
 	uint16_t port;	      /* TCP may be connected to it; 0: to none */
+	unsigned asked;	      /* what the parent decides instead, as bits of launch/ask.h */
+	uint16_t proxy_port;  /* where the parent then connects to; 0: no proxy */
+	const char *broker;   /* and this; NULL: no broker */
 	bool exec_rw;
 	struct filter_choice filter;
 	unsigned shortfalls; /* bits 1 << enum shortfall */
@@ -102,7 +105,8 @@ struct plan {
 struct plan_input {
 	int abi;		     /* answer to the version question: an ABI, or -errno */
 	const struct gpu_nodes *gpu; /* looked for if the policy grants a GPU; else may be NULL */
-	bool ask_connect; /* the parent makes every connection: the ruleset allows none */
+	unsigned asked; /* of the parent, as bits of launch/ask.h. With ASK_CONNECT it makes every
+			   connection, and the ruleset allows none */
 };
 
 /* Make the plan for `policy`. Pure. The strings stay the policy's and the nodes'. Returns 0 even

@@ -1,6 +1,7 @@
 #include "launch/plan.h"
 
 #include "kabi/text.h"
+#include "launch/ask.h"
 
 #define LINE_MAX_BYTES 8192
 
@@ -87,6 +88,58 @@ static void print_port(struct printer *p, const struct plan *plan)
 	finish(p);
 }
 
+/* ---- what the parent does instead of the module ---- */
+
+static void print_connect(struct printer *p, const struct plan *plan)
+{
+	struct fault shown;
+
+	if (plan->proxy_port) {
+		start(p, "parent: connect: to port ");
+		text_add_int(&p->text, plan->proxy_port);
+		text_add(&p->text, " of 127.0.0.1, of IPv6 sockets to ::ffff:127.0.0.1");
+		finish(p);
+	}
+	if (plan->broker) {
+		fault_join(&shown, plan->broker, NULL);
+		start(p, "parent: connect: to broker_socket '");
+		text_add(&p->text, shown.text);
+		text_add(&p->text, "'");
+		finish(p);
+	}
+	start(p, "parent: connect: to anything else EACCES");
+	finish(p);
+}
+
+static void print_metadata(struct printer *p, const struct plan *plan)
+{
+	struct fault shown;
+
+	for (size_t i = 0; i < plan->rule_count; i++) {
+		const struct rule *rule = &plan->rules[i];
+
+		if (rule->source != RULE_RW && rule->source != RULE_WO)
+			continue;
+		fault_join(&shown, rule->path, NULL);
+		start(p, "parent: modes, owners, times: beneath ");
+		text_add(&p->text, rule_kinds[rule->source].name);
+		text_add(&p->text, " '");
+		text_add(&p->text, shown.text);
+		text_add(&p->text, "'");
+		finish(p);
+	}
+	start(p, "parent: modes, owners, times: anywhere else EACCES");
+	finish(p);
+}
+
+static void print_parent(struct printer *p, const struct plan *plan)
+{
+	if (plan->asked & ASK_CONNECT)
+		print_connect(p, plan);
+	if (plan->asked & ASK_METADATA)
+		print_metadata(p, plan);
+}
+
 static void print_filter_line(void *arg, const char *text)
 {
 	struct printer *p = arg;
@@ -129,5 +182,6 @@ void plan_print(const struct plan *plan, void (*line)(void *arg, const char *tex
 		print_rule(&p, &plan->rules[i]);
 	print_port(&p, plan);
 	filter_print(plan->filter, print_filter_line, &p);
+	print_parent(&p, plan);
 	print_shortfalls(&p, plan);
 }

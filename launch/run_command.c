@@ -170,19 +170,7 @@ static int set_egress_log(struct run_command *c, const char *value)
 
 static int set_supervise(struct run_command *c, const char *value)
 {
-	static const char *const words[] = {
-		[SUPERVISE_AUTO] = "auto",
-		[SUPERVISE_NONE] = "none",
-		[SUPERVISE_METADATA] = "metadata",
-	};
-
-	for (unsigned i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
-		if (strcmp(value, words[i]) != 0)
-			continue;
-		c->network.supervise = (enum supervise_choice)i;
-		return 0;
-	}
-	return -EINVAL;
+	return supervise_choice_read(value, &c->network.supervise);
 }
 
 static const struct option {

@@ -9,6 +9,7 @@
 
 #include "kabi/path.h"
 #include "kabi/text.h"
+#include "launch/ask.h"
 #include "launch/policy_print.h"
 
 #define PROXY_VARIABLE "OARBANK_EGRESS_EXEC"
@@ -68,7 +69,7 @@ static int make_environment(struct network *net, struct run_options *o, struct f
 
 		text_add(&t, "OARBANK_SUPERVISOR=fd:");
 		text_add_int(&t, net->theirs);
-		text_add(&t, net->metadata ? ",metadata" : "");
+		text_add(&t, net->asked & ASK_METADATA ? ",metadata" : "");
 		net->envp[at++] = net->supervised;
 	}
 	o->envp = (char *const *)net->envp;
@@ -223,9 +224,9 @@ int network_begin(const struct kernel *k, const struct network_options *options,
 			   NULL);
 		return -EINVAL;
 	}
-	net->metadata = options->supervise == SUPERVISE_METADATA;
-	granted = policy.net != NET_NONE || policy.broker_socket || net->metadata;
-	if (granted && options->supervise != SUPERVISE_NONE)
+	net->asked = supervise_choice_asks(options->supervise, &policy);
+	granted = policy.net != NET_NONE || policy.broker_socket || net->asked;
+	if (net->asked)
 		r = make_supervisor(k, &policy, net, why);
 	if (r == 0 && granted)
 		r = copy_policy(k, &policy, net, why);

@@ -12,13 +12,8 @@
 #include "launch/run.h"
 #include "launch/run_proxy.h"
 #include "launch/supervise.h"
+#include "launch/supervise_choice.h"
 #include "launch/supervise_metadata.h"
-
-enum supervise_choice {
-	SUPERVISE_AUTO, /* when the policy grants a network or a broker */
-	SUPERVISE_NONE,
-	SUPERVISE_METADATA, /* always, and changes of metadata too */
-};
 
 /* What the command line says of it. */
 struct network_options {
@@ -39,7 +34,7 @@ struct network {
 	char variables[5][48];
 	const char **envp; /* malloc */
 	const char *writable[METADATA_ROOTS_MAX];
-	bool metadata;
+	unsigned asked; /* of us, as bits of launch/ask.h */
 	int keep[2];
 };
 

@@ -46,7 +46,7 @@ static int make_plan(const struct kernel *k, struct launch *l, int abi, struct f
 	const struct plan_input input = {
 		.abi = abi,
 		.gpu = &l->gpu,
-		.ask_connect = l->ask.what & ASK_CONNECT,
+		.asked = l->ask.what,
 	};
 	int r = 0;
 
@@ -193,12 +193,14 @@ int launch_confine(const struct kernel *k, struct launch *l, struct fault *why)
 	return r < 0 ? r : 0;
 }
 
-int launch_plan(const struct kernel *k, struct launch *l, int abi, struct fault *why)
+int launch_plan(const struct kernel *k, struct launch *l, int abi, enum supervise_choice choice,
+		struct fault *why)
 {
 	int r = run_step(k, l, STEP_POLICY, why);
 
 	if (r < 0)
 		return r;
+	l->ask.what = supervise_choice_asks(choice, &l->policy);
 	r = make_plan(k, l, abi, why);
 	if (r < 0) {
 		l->failed = STEP_PLAN;

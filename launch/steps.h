@@ -13,6 +13,7 @@
 #include "launch/ask.h"
 #include "launch/plan.h"
 #include "launch/policy.h"
+#include "launch/supervise_choice.h"
 
 enum launch_step {
 	STEP_PIPE,	   /* SIGPIPE ignored while this process is ours */
@@ -64,9 +65,10 @@ int launch_run(const struct kernel *k, struct launch *l, struct fault *why);
 int launch_confine(const struct kernel *k, struct launch *l, struct fault *why);
 
 /* Read the policy file and make the plan for it on a kernel with Landlock `abi` (a negative one is
- * the errno of having none). GPU nodes are looked for on this machine. Returns 0, or as
- * launch_run().
+ * the errno of having none), under a parent that supervises it so. GPU nodes are looked for on this
+ * machine. Returns 0, or as launch_run().
  */
-int launch_plan(const struct kernel *k, struct launch *l, int abi, struct fault *why);
+int launch_plan(const struct kernel *k, struct launch *l, int abi, enum supervise_choice choice,
+		struct fault *why);
 
 #endif

@@ -122,7 +122,8 @@ def wrong_usage_exits_64():
                  ["sandbox-check"], ["sandbox-check", "x"], ["sandbox-check", "0"], ["sandbox-check", "-1"],
                  ["sandbox-check", "1", "2"], ["sandbox-check", "99999999999"], ["sandbox-status", "x"],
                  ["sandbox-plan"], ["sandbox-plan", place.policy, "--assume-abi"],
-                 ["sandbox-plan", place.policy, "--assume-abi", "x"], ["sandbox-plan", place.policy, "--assume-abi", "-1"]):
+                 ["sandbox-plan", place.policy, "--assume-abi", "x"], ["sandbox-plan", place.policy, "--assume-abi", "-1"],
+                 ["sandbox-plan", place.policy, "--supervise"], ["sandbox-plan", place.policy, "--supervise", "all"]):
         one_complaint(run(*args), 64)
 
 
@@ -501,6 +502,21 @@ def a_plan_says_what_is_done_and_what_is_missing():
         check(done.code == 70 and "Landlock ABI 3 (Linux 6.2) is needed" in done.err, done)
     place.write(x=1)
     one_complaint(run("sandbox-plan", place.policy), 70, "'x'")
+
+
+@test
+def a_plan_says_what_the_parent_does():
+    place = Place(net="egress-allowlist", proxy_port=3128)
+    connect, change = "parent: connect: to port 3128 of 127.0.0.1", f"parent: modes, owners, times: beneath rw '{place.work}'"
+    for choice, lines in (("none", []), ("auto", [connect]), ("metadata", [connect, change])):
+        done = run("sandbox-plan", place.policy, "--supervise", choice, "--assume-abi", "3")
+        check((done.code == 0) == (choice != "none"), done)
+        check(("rule: port" in done.out) == (choice == "none"), done)
+        for line in (connect, change):
+            check((line in done.out) == (line in lines), (choice, line, done))
+    place.write()
+    done = run("sandbox-plan", place.policy, "--supervise", "auto", "--assume-abi", "6")
+    check(done.code == 0 and "parent:" not in done.out, done)
 
 
 def place_outside():

@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include "kabi/text.h"
+#include "launch/ask.h"
 #include "launch/plan.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -16,16 +17,20 @@
 static struct policy policy;
 static struct plan plan;
 
-/* Make the plan for a policy given as JSON. */
-static int make(const char *json, int abi, const struct gpu_nodes *gpu, struct fault *why)
+static int make_for(const char *json, const struct plan_input *input, struct fault *why)
 {
 	static char text[4096];
-	const struct plan_input input = { .abi = abi, .gpu = gpu };
 
 	assert_true(text_copy(text, sizeof(text), json));
 	if (policy_parse(text, strlen(text), &policy, why) < 0)
 		fail_msg("%s: %s", json, why->text);
-	return plan_make(&policy, &input, &plan, why);
+	return plan_make(&policy, input, &plan, why);
+}
+
+/* Make the plan for a policy given as JSON. */
+static int make(const char *json, int abi, const struct gpu_nodes *gpu, struct fault *why)
+{
+	return make_for(json, &(struct plan_input){ .abi = abi, .gpu = gpu }, why);
 }
 
 static const struct rule *rule_on(const char *path)
@@ -403,6 +408,50 @@ static void a_plan_is_printed_whole(void **state)
 	assert_non_null(strstr(page.text, "shortfall: the file system cannot be confined"));
 }
 
+static void what_the_parent_does_is_not_the_rulesets(void **state)
+{
+	static const char json[] =
+		"{\"net\":\"egress-allowlist\",\"proxy_port\":3128,"
+		"\"broker_socket\":\"/s\\u0085\",\"rw\":[\"/w\"],\"wo\":[\"/o\"]}";
+	static const char *const connects[] = {
+		"parent: connect: to port 3128 of 127.0.0.1, of IPv6 sockets to ::ffff:127.0.0.1\n",
+		"parent: connect: to broker_socket '/s\\xc2\\x85'\n",
+		"parent: connect: to anything else EACCES\n",
+	};
+	static const char *const changes[] = {
+		"parent: modes, owners, times: beneath rw '/w'\n",
+		"parent: modes, owners, times: beneath wo '/o'\n",
+		"parent: modes, owners, times: anywhere else EACCES\n",
+	};
+	static struct page page;
+	struct fault why;
+
+	(void)state;
+	for (unsigned asked = 0; asked <= (ASK_CONNECT | ASK_METADATA); asked++) {
+		bool connect = asked & ASK_CONNECT;
+
+		/* An ABI that has none of the rights which the parent makes needless. */
+		assert_int_equal(
+			make_for(json, &(struct plan_input){ .abi = 3, .asked = asked }, &why), 0);
+		assert_int_equal(plan_check(&plan, &why), connect ? 0 : -ENOTSUP);
+		page.len = 0;
+		plan_print(&plan, add_line, &page);
+		assert_int_equal(strstr(page.text, "rule: port 3128") != NULL, !connect);
+		assert_int_equal(strstr(page.text, "gap: unix sockets") != NULL, !connect);
+		for (size_t i = 0; i < COUNT(connects); i++)
+			assert_int_equal(strstr(page.text, connects[i]) != NULL, connect);
+		for (size_t i = 0; i < COUNT(changes); i++)
+			assert_int_equal(strstr(page.text, changes[i]) != NULL,
+					 (asked & ASK_METADATA) != 0);
+	}
+	assert_int_equal(
+		make_for("{}", &(struct plan_input){ .abi = 9, .asked = ASK_CONNECT }, &why), 0);
+	page.len = 0;
+	plan_print(&plan, add_line, &page);
+	assert_null(strstr(page.text, "parent: connect: to port"));
+	assert_non_null(strstr(page.text, connects[2]));
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -417,6 +466,7 @@ int main(void)
 		cmocka_unit_test(the_real_places_of_roots_count),
 		cmocka_unit_test(too_many_rules_are_refused),
 		cmocka_unit_test(a_plan_is_printed_whole),
+		cmocka_unit_test(what_the_parent_does_is_not_the_rulesets),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -364,7 +364,7 @@ static void a_plan_changes_nothing(void **state)
 
 	(void)state;
 	prepare(7);
-	assert_int_equal(launch_plan(&p.kernel, &l, 2, &why), 0);
+	assert_int_equal(launch_plan(&p.kernel, &l, 2, SUPERVISE_NONE, &why), 0);
 	assert_int_equal(l.plan.abi, 2);
 	assert_int_equal(plan_check(&l.plan, &why), -ENOTSUP);
 	assert_int_equal(fake_call(&p, "prctl"), 0);
@@ -372,7 +372,7 @@ static void a_plan_changes_nothing(void **state)
 
 	prepare(7);
 	l.policy_path = "/bad.json";
-	assert_int_equal(launch_plan(&p.kernel, &l, 7, &why), -EINVAL);
+	assert_int_equal(launch_plan(&p.kernel, &l, 7, SUPERVISE_NONE, &why), -EINVAL);
 	assert_int_equal(l.failed, STEP_POLICY);
 }
 
