@@ -109,7 +109,8 @@ static const struct row table[] = {
 	{ DENY("tty_open_by_fd", EACCES, open_path, TEXT("/proc/self/fd/0"), O_RDWR), ON_TERMINAL },
 	{ DENY("tty_open_stdin", EACCES, open_path, TEXT("/dev/stdin"), O_RDWR), ON_TERMINAL },
 	{ DENY("tty_new", EACCES, open_path, TEXT("/dev/ptmx"), O_RDWR) },
-	{ DENY("tty_new_pts", EACCES, open_path, TEXT("/dev/pts/ptmx"), O_RDWR) },
+	{ DENY("tty_new_pts", EACCES, open_path, TEXT("/dev/pts/ptmx"), O_RDWR),
+	  .absent = -ENOENT },
 	{ DENY("console_open", EACCES, open_path, TEXT("/dev/console"), O_RDWR) },
 	{ DENY("vt_open", EACCES, open_path, TEXT("/dev/tty0"), O_WRONLY) },
 

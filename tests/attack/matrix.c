@@ -104,6 +104,19 @@ static int open_terminal(int *ret_master, char slave[64])
 	return 0;
 }
 
+/* 0, or -errno where no terminal is to be had: in a root without devpts, for one. */
+static int no_terminal;
+
+static void find_terminal(void)
+{
+	char slave[64];
+	int master;
+
+	no_terminal = open_terminal(&master, slave);
+	if (no_terminal == 0)
+		close(master);
+}
+
 static int take_terminal(const char *slave)
 {
 	int fd;
@@ -145,6 +158,8 @@ static void run_row(const struct stage *s, size_t i)
 	char number[16];
 
 	snprintf(number, sizeof(number), "%zu", i);
+	if (row->terminal && no_terminal)
+		return;
 	for (unsigned profile = 0; profile <= CONTROL; profile++)
 		if (row_is_for(s, row, profile))
 			answers[profile][i] = run_alone(s, row, number, profile);
@@ -152,7 +167,7 @@ static void run_row(const struct stage *s, size_t i)
 
 /* ---- telling ---- */
 
-static unsigned privileged, refused;
+static unsigned privileged, refused, without_terminal;
 
 const char *user_word(void)
 {
@@ -222,6 +237,10 @@ static bool tell_row(const struct stage *s, size_t i)
 	}
 	if (!row_is_mine(row))
 		return true;
+	if (row->terminal && no_terminal) {
+		without_terminal++;
+		return true;
+	}
 	if (control != row->control)
 		return tell_control(s, row, control, answered(CONTROL, i, buf));
 	for (unsigned profile = 0; profile < PROFILE_COUNT; profile++) {
@@ -267,6 +286,7 @@ static void run_rows(const struct stage *s)
 int matrix_main(struct stage *s)
 {
 	int failures = 0;
+	char buf[32];
 
 	prctl(PR_SET_CHILD_SUBREAPER, 1);
 	for (size_t profile = 0; profile <= CONTROL; profile++)
@@ -276,6 +296,7 @@ int matrix_main(struct stage *s)
 		run_batch(s, profile);
 		failures += !tell_profile(s, profile);
 	}
+	find_terminal();
 	if (profile_launches(s, PLAIN))
 		run_rows(s);
 	for (size_t i = 0; row_at(i); i++)
@@ -283,6 +304,9 @@ int matrix_main(struct stage *s)
 	if (refused)
 		printf("ok - %u rows (%s) # SKIP the launcher refuses what they need at Landlock ABI %d\n",
 		       refused, user_word(), s->abi);
+	if (without_terminal)
+		printf("ok - %u rows on a terminal (%s) # SKIP there is none to be had: %s\n",
+		       without_terminal, user_word(), answer_text(no_terminal, buf));
 	if (privileged)
 		printf("ok - %u rows that only root can try # SKIP not root\n", privileged);
 	return failures;

@@ -140,11 +140,13 @@ SOURCE_DATE_EPOCH=soon "$probe" --root $tree --json >"$dir/out" 2>"$dir/err" && 
 if [ $code -eq 70 ] && [ ! -s "$dir/out" ]; then ok "SOURCE_DATE_EPOCH must be a number"; else not_ok "SOURCE_DATE_EPOCH must be a number"; fi
 
 # Colour only on a terminal.
-if command -v script >/dev/null; then
+if ! command -v script >/dev/null; then
+	echo "ok - colour on a terminal # SKIP no script(1)"
+elif ! why=$(script -qec true /dev/null 2>&1); then
+	echo "ok - colour on a terminal # SKIP there is none to be had: $why"
+else
 	TERM=xterm script -qec "$probe --root $tree" /dev/null >"$dir/out" 2>"$dir/err"
 	if grep -q $'\033\[32m' "$dir/out"; then ok "colour on a terminal"; else not_ok "colour on a terminal"; fi
 	NO_COLOR=1 TERM=xterm script -qec "$probe --root $tree" /dev/null >"$dir/out" 2>"$dir/err"
 	if grep -q $'\033' "$dir/out"; then not_ok "NO_COLOR"; else ok "NO_COLOR"; fi
-else
-	echo "ok - colour on a terminal # SKIP no script(1)"
 fi
