@@ -67,6 +67,9 @@ LINK_dev := $(SANITIZE)
 # The page of an audit is in the program as it is.
 $(foreach f,rel dev fuzz,$(B)/$(f)/report/audit_html.c.o): report/audit.html
 
+# The optimiser takes long over what the sanitizers add to the TOML library.
+$(B)/dev/report/toml.cpp.o: FLAGS_dev += -O0
+
 define flavour
 $(B)/$(1)/%.c.o: %.c
 	$$(call step,CC,$$(unit))

@@ -39,7 +39,7 @@ $(ATTACKER): $(ATTACKER_OBJECTS)
 	$(Q)$(CC) $(if $(call static_lib,libc.a),-static) -o $@ $^ -pthread $(LDFLAGS)
 
 check: all $(B)/dev/oarbank-probe $(B)/dev/oarbank-egress $(UNIT) $(REPLAY) $(LIVE) $(ATTACKER) ## run every test
-	@tests/run --build $(B) $(UNIT) $(REPLAY) $(LIVE) $(SCRIPTS)
+	@tests/run --build $(B) $(SCRIPTS) $(LIVE) $(UNIT) $(REPLAY)
 
 check-live: all $(B)/dev/oarbank-probe $(LIVE) ## run the tests that ask this kernel
 	@tests/run --build $(B) $(LIVE)
