@@ -94,12 +94,12 @@ $(eval $(call flavour,dev))
 # libbpf, libelf, zlib and the C++ runtime go into the program: loading them costs more than the report.
 # SHARED_LIBS=yes is for distributions, which want the machine's own.
 static_lib = $(if $(SHARED_LIBS),,$(shell $(CC) -print-file-name=$(1) | grep /))
-ifneq ($(call static_lib,libbpf.a),)
-BPF_LIBS := -Wl,-Bstatic -lbpf -lelf -lz -Wl,-Bdynamic
-else
-BPF_LIBS := -lbpf -lelf -lz
-endif
-PROBE_LIBS := $(BPF_LIBS) -lmnl -lcjson
+# Having the archives is not enough: Debian 13's libelf.a lacks a part of itself. Tried once, when first needed.
+BPF_STATIC := -Wl,-Bstatic -lbpf -lelf -lz -Wl,-Bdynamic
+elf_links = $(shell mkdir -p $(B); echo 'int elf_begin(void); int main(void) { return elf_begin(); }' | \
+	$(CC) -x c -o $(B)/elf-links - $(1) 2>/dev/null && echo yes)
+BPF_LIBS = $(eval BPF_LIBS := $(if $(and $(call static_lib,libbpf.a),$(call elf_links,$(BPF_STATIC))),$(BPF_STATIC),-lbpf -lelf -lz))$(BPF_LIBS)
+PROBE_LIBS = $(BPF_LIBS) -lmnl -lcjson
 
 $(B)/oarbank-probe: $(B)/rel/report/oarbank-probe.c.o $(ARCHIVES_rel)
 	$(call step,LINK,$@)

@@ -107,7 +107,8 @@ static long load(enum bpf_prog_type type, unsigned attach)
 		{ .code = BPF_ALU64 | BPF_MOV | BPF_K, .dst_reg = BPF_REG_0, .imm = 1 },
 		{ .code = BPF_JMP | BPF_EXIT },
 	};
-	const struct bpf_prog_load_opts opts = {
+	/* Not const: libbpf 1.5 takes a pointer to what it could change. */
+	struct bpf_prog_load_opts opts = {
 		.sz = sizeof(opts),
 		.expected_attach_type = (enum bpf_attach_type)attach,
 	};
