@@ -31,13 +31,11 @@ $(VM_LIVE): $(B)/vm/live/%: $(B)/rel/tests/live/%.c.o $(VM_FAKE) $(ARCHIVES_rel)
 vm-build: all $(VM_PROGRAMS) $(VM_LIVE) $(ATTACKER)
 
 # The same for another architecture, with Debian's cross compiler out of the private apt root.
-VM_TRIPLET_arm64 := aarch64-linux-gnu
 VM_CROSS := $(patsubst %,vm-build-%,$(filter-out $(shell dpkg --print-architecture 2>/dev/null),$(ARCH)))
 .PHONY: $(VM_CROSS)
 $(VM_CROSS): vm-build-%:
-	@vm-tests/vm cross --arch $* --build $(B)
-	@PATH=$(CURDIR)/$(B)/vm/cross/$*:$$PATH $(MAKE) --no-print-directory vm-build B=$(B)/cross/$* ARCH= \
-		CC=$(VM_TRIPLET_$*)-gcc CXX=$(VM_TRIPLET_$*)-g++ MUSL_CC=
+	@triplet=$$(vm-tests/vm cross --arch $* --build $(B)) && PATH=$(CURDIR)/$(B)/vm/cross/$*:$$PATH \
+		$(MAKE) --no-print-directory vm-build B=$(B)/cross/$* ARCH= CC=$$triplet-gcc CXX=$$triplet-g++ MUSL_CC=
 
 vm-check: vm-build $(VM_CROSS) ## boot every kernel of the matrix; ROW=name one, ARCH=arm64 of others, FULL=1 at length, KERNEL_DIR=dir what is there too
 	@vm-tests/vm check --build $(B) $(ROW:%=--row %) $(ARCH:%=--arch %) $(KERNEL_DIR:%=--kernel-dir %) $(FULL:%=--full) $(if $(JOBS),--jobs $(JOBS))

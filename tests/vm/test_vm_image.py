@@ -7,7 +7,7 @@ import tempfile
 
 from tap import TOP, main, raises, same
 
-from harness import cpio, cross, fetch, image, limit
+from harness import arch, cpio, cross, fetch, image, limit
 
 
 def entries(data):
@@ -74,7 +74,7 @@ def test_the_kernel_unpacks_what_cpio_reads():
 
 def test_libraries_come_with_a_program():
     program = os.path.realpath(shutil.which("cp"))
-    found = image.libraries_of([program], "amd64" if os.uname().machine == "x86_64" else "arm64")
+    found = image.libraries_of([program], arch.host())
     assert any(os.path.basename(name).startswith("libc.so") for name in found), found
     assert any("ld-linux" in name for name in found), found
 

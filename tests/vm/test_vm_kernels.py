@@ -13,7 +13,9 @@ import threading
 
 from tap import main, raises, same
 
-from harness import debian, fetch, payload
+from harness import arch as arches
+from harness import debian, fetch, matrix, payload
+from harness.arch import ARCHES
 
 
 def elf(note=b"Xen\0", kind=18):
@@ -66,28 +68,66 @@ def test_images_that_are_none():
     raises(payload.PayloadError, "PVH", payload.vmlinux, bzimage(lzma.compress(elf(note=b"Xfn\0"))))
 
 
-def arm64_image():
+def flat_image(arch):
     image = bytearray(256)
     image[0:2] = b"MZ"
-    image[0x38:0x3C] = b"ARMd"
+    image[0x38:0x3C] = ARCHES[arch].magic
     return bytes(image)
 
 
-def test_arm64_images():
-    plain = arm64_image()
-    same(payload.arm64_image(plain), plain)
-    same(payload.arm64_image(gzip.compress(plain)), plain)
-    stream = gzip.compress(plain)
-    zboot = b"MZ\0\0zimg" + struct.pack("<II", 64, len(stream)) + bytes(48) + stream + b"rest"
-    same(payload.arm64_image(zboot), plain)
-    raises(payload.PayloadError, "arm64", payload.arm64_image, bytes(256))
+def zboot(arch):
+    """An EFI program with a compressed kernel in it."""
+    stream = gzip.compress(flat_image(arch))
+    head = b"MZ\0\0zimg" + struct.pack("<II", 128, len(stream)) + bytes(44) + struct.pack("<I", 64)
+    return (head + b"PE\0\0" + struct.pack("<H", ARCHES[arch].pe)).ljust(128, b"\0") + stream + b"rest"
+
+
+FLAT = [name for name, arch in ARCHES.items() if arch.magic]
+
+
+def test_flat_images():
+    same(FLAT, ["arm64", "riscv64"])
+    for arch in FLAT:
+        plain = flat_image(arch)
+        same(payload.flat_image(plain, arch), plain)
+        same(payload.flat_image(gzip.compress(plain), arch), plain)
+        same(payload.flat_image(zboot(arch), arch), plain)
+        raises(payload.PayloadError, arch, payload.flat_image, bytes(256), arch)
+    raises(payload.PayloadError, "riscv64", payload.flat_image, flat_image("arm64"), "riscv64")
 
 
 def test_architectures_are_told_apart():
     same(payload.arch_of(bzimage(b"x" * 20)), "amd64")
-    same(payload.arch_of(arm64_image()), "arm64")
-    same(payload.arch_of(b"#!/bin/sh\n" + bytes(1000)), None)
-    same(payload.arch_of(b""), None)
+    for arch in FLAT:
+        same(payload.arch_of(flat_image(arch)), arch)
+        same(payload.arch_of(gzip.compress(flat_image(arch))), arch)
+        same(payload.arch_of(zboot(arch)), arch)
+    for none in (b"", b"#!/bin/sh\n" + bytes(1000), gzip.compress(b"a tarball" * 99), b"\x1f\x8bbroken", b"MZ\0\0zimg" + bytes(99)):
+        same(payload.arch_of(none), None)
+
+
+def test_a_folder_of_kernels():
+    image = bzimage(lzma.compress(elf()))
+    with tempfile.TemporaryDirectory() as directory:
+        write(f"{directory}/vmlinuz-9.9", image)
+        write(f"{directory}/Image-9.9", flat_image("riscv64"))
+        write(f"{directory}/linux-image-9_1_amd64.deb", b"not a package")
+        write(f"{directory}/linux-image-9_2_amd64.deb", b"not a package")
+        write(f"{directory}/notes.txt", b"to read\n")
+        os.makedirs(f"{directory}/folder")
+        said = []
+        found = matrix.dropped_in(directory, said.append)
+        same({row.name: row.arch for row in found},
+             {"dir-image-9.9": "riscv64", "dir-vmlinuz-9.9": "amd64",
+              "dir-linux-image-9_1_amd64": arches.host(), "dir-linux-image-9_2_amd64": arches.host()})
+        same(said, [f"{directory}/notes.txt is no kernel image and no .deb: left out"])
+        for row in found:
+            same((row.source.startswith(f"file:{directory}/"), row.abi, row.status), (True, None, None))
+        bad = next(row for row in found if row.name == "dir-linux-image-9_1_amd64")
+        error = store(directory).kernels([bad])[bad.source, bad.arch]
+        assert isinstance(error, debian.DebianError) and "9_1" in str(error), error
+    with tempfile.TemporaryDirectory() as directory:
+        raises(fetch.FetchError, "no kernel image", matrix.dropped_in, directory, print)
 
 
 def store(directory):
@@ -123,7 +163,7 @@ def test_a_file_and_a_deb():
         for _ in range(2):  # the second time too: a failure must not be cached
             raises(fetch.FetchError, "0 kernel images", store(directory).from_file, f"{directory}/e.deb")
         raises(fetch.FetchError, "no such file", store(directory).from_file, f"{directory}/nothing")
-        raises(fetch.FetchError, "neither", store(directory).from_file, write(f"{directory}/text", b"x" * 600))
+        raises(fetch.FetchError, "not a kernel image", store(directory).from_file, write(f"{directory}/text", b"x" * 600))
 
 
 def test_a_kernel_that_boots_as_it_is():

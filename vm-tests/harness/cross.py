@@ -6,8 +6,9 @@ import os
 import re
 import shlex
 
-TRIPLET = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}
-SUITE = "bookworm"
+from .arch import ARCHES, start
+
+COMPILER_SUITE = "bookworm"
 # What the machines and the compiler need beside what .ci/deps names for building.
 BESIDES = ("libc6-dev", "libstdc++-12-dev", "libcmocka-dev", "coreutils")
 COMPILERS = ("gcc", "g++")
@@ -32,7 +33,7 @@ def sysroot(store, arch, source):
     """The directory with the other architecture's headers and libraries."""
     with open(os.path.join(source, ".ci", "deps"), encoding="utf-8") as f:
         packages = libraries_to_build_with(f.read())
-    return store.closure("sysroot", sorted({*packages, *BESIDES}), [SUITE], arch)
+    return store.closure("sysroot", sorted({*packages, *BESIDES}), [ARCHES[arch].suite], arch)
 
 
 def wrappers(build, arch):
@@ -42,8 +43,8 @@ def wrappers(build, arch):
 def toolchain(store, host, arch, build, source):
     """Write the compiler's tools as scripts into wrappers(build, arch): by their full names, and all but
     the compilers by their short ones too, for a PATH that has that directory first."""
-    triplet = TRIPLET[arch]
-    tree = store.closure("cross", [f"g++-{triplet}"], [SUITE], host)
+    triplet = ARCHES[arch].triplet
+    tree = store.closure("cross", [f"g++-{triplet}"], [COMPILER_SUITE], host)
     root = sysroot(store, arch, source)
     # The compiler brings a C library for where it would be installed; the sysroot's must be found instead.
     for path in glob.glob(f"{glob.escape(tree)}/usr/{triplet}/lib/*"):
@@ -52,17 +53,23 @@ def toolchain(store, host, arch, build, source):
     directory = wrappers(build, arch)
     libraries = os.path.join(directory, "lib")
     os.makedirs(libraries, exist_ok=True)
-    for path in glob.glob(f"{glob.escape(tree)}/**/lib/{TRIPLET[host]}/*.so*", recursive=True):
+    for path in glob.glob(f"{glob.escape(tree)}/**/lib/{ARCHES[host].triplet}/*.so*", recursive=True):
         name = os.path.basename(path)
         if not name.startswith(HOSTS_OWN) and not os.path.lexists(os.path.join(libraries, name)):
             os.symlink(path, os.path.join(libraries, name))
-    for tool in COMPILERS + TOOLS:
-        words = [os.path.join(tree, "usr", "bin", f"{triplet}-{tool}")]
-        if tool in COMPILERS:
-            words.append(f"--sysroot={root}")
-        text = f'#!/bin/sh\nexport LD_LIBRARY_PATH={shlex.quote(libraries)}\nexec {shlex.join(words)} "$@"\n'
-        for name in [f"{triplet}-{tool}"] + ([tool] if tool in TOOLS else []):
-            path = os.path.join(directory, name)
-            with open(path, "w", encoding="utf-8") as f:
-                f.write(text)
-            os.chmod(path, 0o755)
+    for tool in COMPILERS:
+        # -B: the linker is the script below.
+        words = ["env", f"LD_LIBRARY_PATH={libraries}", f"{tree}/usr/bin/{triplet}-{tool}", f"--sysroot={root}", f"-B{directory}"]
+        script(directory, [f"{triplet}-{tool}"], words)
+    # An old linker does not understand the libraries of a newer release.
+    tree = store.closure("binutils", [f"binutils-{triplet}"], [ARCHES[arch].suite], host)
+    for tool in TOOLS:
+        script(directory, [f"{triplet}-{tool}", tool], [*start(tree), f"{tree}/usr/bin/{triplet}-{tool}"])
+
+
+def script(directory, names, words):
+    for name in names:
+        path = os.path.join(directory, name)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write(f'#!/bin/sh\nexec {shlex.join(words)} "$@"\n')
+        os.chmod(path, 0o755)

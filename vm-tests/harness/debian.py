@@ -266,6 +266,12 @@ class AptRoot:
         return [os.path.join(self.debs, name) for name in wanted]
 
 
+def architecture(deb):
+    """The architecture a .deb says it is for, or None when it cannot be read."""
+    done = subprocess.run(["dpkg-deb", "-f", deb, "Architecture"], capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
 def parse_packages(text, arch, name_pattern="*"):
     found = []
     for stanza in text.split("\n\n"):
@@ -294,8 +300,8 @@ def unpack(deb, target, patterns=()):
     source.stdout.close()
     problem = source.stderr.read().decode(errors="replace")
     source.stderr.close()
-    # A tar that has found all it wants closes the pipe; only its own word counts then.
-    if source.wait() > 0 and not done.returncode:
+    # A tar that has found all it wants closes the pipe, and dpkg-deb is killed; it fails only on a bad .deb.
+    if source.wait() > 0:
         raise DebianError(f"{deb}: {problem.strip()}")
     if done.returncode and "Not found in archive" not in done.stderr:
         raise DebianError(f"{deb}: {problem.strip() or done.stderr.strip()}")

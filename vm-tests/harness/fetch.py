@@ -18,6 +18,7 @@ import urllib.error
 import urllib.request
 
 from . import debian, payload
+from .arch import ARCHES
 
 STALE_DAYS = 7
 
@@ -196,6 +197,10 @@ class Store:
             for deb in self._apt.closure(packages, suites, arch, release):
                 debian.unpack(deb, directory, patterns)
                 os.unlink(deb)
+            # From trixie on these links are no package's that anything depends on.
+            for link in ("bin", "sbin", "lib", "lib64"):
+                if os.path.isdir(f"{directory}/usr/{link}") and not os.path.lexists(f"{directory}/{link}"):
+                    os.symlink(f"usr/{link}", f"{directory}/{link}")
 
         return self.tree(f"{name}-{arch}-{key}", fill)
 
@@ -207,7 +212,7 @@ class Store:
 
         def fill(directory):
             try:
-                raw = payload.vmlinux(image) if arch == "amd64" else payload.arm64_image(image)
+                raw = payload.flat_image(image, arch) if ARCHES[arch].magic else payload.vmlinux(image)
             except payload.PayloadError as problem:
                 self.say(f"{os.path.basename(image_path)} boots as it is: {problem}")
                 raw = image
@@ -222,9 +227,9 @@ class Store:
             head = f.read(4096)
         arch = payload.arch_of(head)
         if not arch:
-            raise FetchError(f"{path}: neither a bzImage nor an arm64 Image")
+            raise FetchError(f"{path}: not a kernel image of {', '.join(ARCHES)}")
         key = debian.sha256_file(path)[:24]
-        release = re.sub(r"^(vmlinuz|bzImage|Image)-?", "", os.path.basename(path))
+        release = re.sub(r"^(vmlinu[xz]|bzImage|Image)-?", "", os.path.basename(path))
         return Kernel(origin or path, arch, self._boot_file(path, arch, key), path, release or None, None)
 
     def from_deb(self, deb, origin=None, modules=None):

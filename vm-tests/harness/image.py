@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 
 from . import cpio, payload
+from .arch import ARCHES
 
 USER = 1000
 # Directories a machine has; what is mounted on them is init's business.
@@ -61,7 +62,7 @@ def needed(path):
 
 
 def library_directories(root, arch):
-    triplet = {"amd64": "x86_64-linux-gnu", "arm64": "aarch64-linux-gnu"}[arch]
+    triplet = ARCHES[arch].triplet
     return [f"{root}{d}" for d in (f"/lib/{triplet}", f"/usr/lib/{triplet}", "/lib64", "/lib", "/usr/lib")]
 
 
@@ -139,7 +140,7 @@ def systemd(tree):
 
 def applets(busybox):
     """The names busybox answers to, as it holds them: a table of strings between [ and zcip."""
-    table = re.search(rb"\0(\[\0\[\[\0(?:[a-z0-9][a-z0-9._-]*\0)+)", read(busybox))
+    table = re.search(rb"(\[\0\[\[\0(?:[a-z0-9][a-z0-9._-]*\0)+)", read(busybox))
     if not table:
         raise ImageError(f"{busybox}: no table of applets in it")
     return [name.decode() for name in table[1].split(b"\0") if name and name != b"busybox"]

@@ -8,6 +8,7 @@ import shutil
 import subprocess
 
 from . import debian
+from .arch import ARCHES
 
 MODULE = "oarbank_abi_limit"
 
@@ -19,7 +20,7 @@ class LimitError(Exception):
 def header_packages(release):
     """The packages that hold the headers of a kernel, by its release: its own, those all flavours
     share, and the tools that build modules."""
-    found = re.fullmatch(r"(.+?)-((?:cloud-|rt-)?(?:amd64|arm64))", release)
+    found = re.fullmatch(rf"(.+?)-((?:cloud-|rt-)?(?:{'|'.join(ARCHES)}))", release)
     if not found:
         raise LimitError(f"'{release}' is no release of Debian's: no headers are known for it")
     return [f"linux-headers-{release}", f"linux-headers-{found[1]}-common", f"linux-kbuild-{found[1]}"]

@@ -12,8 +12,10 @@ import subprocess
 import sys
 import time
 
-from . import compare, cross, fetch, image, limit, qemu, show
+from . import arch as arches
+from . import compare, cross, debian, fetch, image, limit, qemu, show
 from . import rows as tables
+from .arch import ARCHES
 from .debian import DebianError
 from .payload import PayloadError
 
@@ -68,22 +70,20 @@ class Board:
 
     def __init__(self, arch, build, source, runs, store):
         self.arch, self.build, self.source, self.store = arch, build, source, store
-        self.root = "" if arch == qemu.host_arch() else cross.sysroot(store, arch, source)
-        self.output = build if arch == qemu.host_arch() else os.path.join(build, "cross", arch)
+        self.root = "" if arch == arches.host() else cross.sysroot(store, arch, source)
+        self.output = build if arch == arches.host() else os.path.join(build, "cross", arch)
         programs = {"init": os.path.join(self.output, "vm", "bin", "init")}
         programs["oarbank/contain"] = os.path.join(self.output, "vm", "bin", "contain")
         for run in runs:
             for path in [run.command[0], *run.files]:
                 programs.update(self._files(path))
-        busybox = store.closure(
-            "busybox", ["busybox-static"], ["bookworm"], arch, patterns=("./bin/busybox",)
-        )
-        strip = ["strip"] if arch == qemu.host_arch() else [os.path.join(cross.wrappers(build, arch), "strip")]
+        busybox = store.closure("busybox", ["busybox-static"], [ARCHES[arch].suite], arch, patterns=("./*bin/busybox",))
+        strip = ["strip"] if arch == arches.host() else [os.path.join(cross.wrappers(build, arch), "strip")]
         self.base = image.base(programs, os.path.join(busybox, "bin", "busybox"), arch, self.root, strip)
 
     @functools.cached_property
     def systemd(self):
-        return image.systemd(self.store.closure("systemd", ["systemd"], ["bookworm"], self.arch))
+        return image.systemd(self.store.closure("systemd", ["systemd"], [ARCHES[self.arch].suite], self.arch))
 
     def _files(self, path):
         """{path in the machine: file here} for what runs.tsv names."""
@@ -114,15 +114,15 @@ class Matrix:
             self.runs = tables.parse_runs(f.read())
         self.rows = list(self.table.rows)
         if arguments.kernel_dir:
-            self.rows += dropped_in(arguments.kernel_dir)
+            self.rows += dropped_in(arguments.kernel_dir, lambda text: print(f"vm: {text}", file=sys.stderr))
         if arguments.row:
             unknown = set(arguments.row) - {row.name for row in self.rows}
             if unknown:
                 raise tables.TableError(f"no row {', '.join(sorted(unknown))}; there are {' '.join(r.name for r in self.rows)}")
             self.rows = [row for row in self.rows if row.name in arguments.row]
         elif arguments.verb != "fetch" or arguments.arch:
-            arches = arguments.arch or [qemu.host_arch()]
-            self.rows = [row for row in self.rows if row.arch in arches]
+            wanted = arguments.arch or [arches.host()]
+            self.rows = [row for row in self.rows if row.arch in wanted]
         self.out = os.path.join(self.build, "vm")
         self.progress = show.Progress(len(self.rows))
         self.store = fetch.Store(self.build, say=self.progress.say)
@@ -142,10 +142,9 @@ class Matrix:
                     self.boards[row.arch].systemd  # noqa: B018 (fetched now, not by the rows)
 
     def _qemu(self, arch):
-        package = {"amd64": "qemu-system-x86", "arm64": "qemu-system-arm"}[arch]
         try:
             tree = self.store.closure(
-                "qemu", [package, "zstd"], ["bookworm", "bookworm-backports"], qemu.host_arch(), "bookworm-backports"
+                "qemu", [*ARCHES[arch].qemu, "zstd"], ["bookworm", "bookworm-backports"], arches.host(), "bookworm-backports"
             )
             return qemu.unpacked(tree, arch)
         except FAULTS as problem:
@@ -225,7 +224,7 @@ class Matrix:
         return kernel, initrd, runs
 
     def command(self, row, kernel, initrd, files):
-        append = f"console={qemu.CONSOLE[row.arch]} {APPEND} {row.boot}".strip()
+        append = f"console={ARCHES[row.arch].console} {APPEND} {row.boot}".strip()
         if row.has("pid1"):
             append += f" {SYSTEMD}"
         memory, cpus = int(row.has("mem") or 512), int(row.has("cpus") or 1)
@@ -239,10 +238,9 @@ class Matrix:
         try:
             self.progress.state(row.name, "preparing")
             kernel, initrd, runs = self.machine(row)
-            files = [os.path.join(directory, name) for name in ("console.log", "channel", "channel-serial")]
+            names = ["console.log", "channel"] + ["channel-serial"] * ARCHES[row.arch].second_serial
+            files = [os.path.join(directory, name) for name in names]
             command = self.command(row, kernel, initrd, files)
-            if row.arch != "amd64":
-                files.pop()
             seconds = int(row.has("seconds") or 60) + (FULL_SECONDS if self.full or row.has("full") else 0)
             outcome = qemu.boot(command, files, seconds, lambda word: self.progress.state(row.name, word))
             notes = []
@@ -296,23 +294,30 @@ def keep(directory, outcome, verdict):
         f.write(outcome.kmsg)
 
 
-def dropped_in(directory):
-    """A row for every kernel image and .deb in a directory; what its ABI entitles it to is expected."""
-    rows = []
+def dropped_in(directory, say):
+    """A row for every kernel image and .deb in a directory; what its ABI entitles it to is expected. A .deb
+    that cannot be read is a row too, one that fails; what is no kernel is left out, and that is said."""
+    rows = {}
     for path in sorted(glob.glob(os.path.join(glob.escape(directory), "*"))):
+        base = os.path.basename(path)
         if not os.path.isfile(path):
             continue
-        with open(path, "rb") as f:
-            arch = fetch.payload.arch_of(f.read(4096))
-        if path.endswith(".deb"):
-            arch = "arm64" if "arm64" in os.path.basename(path) else "amd64"
+        if base.endswith(".deb"):
+            arch = debian.architecture(path)
+            arch = arch if arch in ARCHES else arches.host()
+        else:
+            with open(path, "rb") as f:
+                arch = fetch.payload.arch_of(f.read(4096))
         if not arch:
+            say(f"{path} is no kernel image and no .deb: left out")
             continue
-        name = "dir-" + re.sub(r"[^a-z0-9._-]", "-", os.path.basename(path).split("_")[0].lower())
-        rows.append(tables.Row(name, arch, f"file:{os.path.abspath(path)}", "", {}, None, None, None, {}))
+        name = "dir-" + re.sub(r"[^a-z0-9._-]", "-", base.removesuffix(".deb").lower())
+        if name in rows:
+            name += f"-{len(rows)}"
+        rows[name] = tables.Row(name, arch, f"file:{os.path.abspath(path)}", "", {}, None, None, None, {})
     if not rows:
         raise fetch.FetchError(f"{directory}: no kernel image and no .deb in it")
-    return rows
+    return list(rows.values())
 
 
 def run(arguments, here):
@@ -357,8 +362,9 @@ def write_toolchains(arguments, source):
     store = fetch.Store(arguments.build, say=lambda text: print(f"vm: {text}", file=sys.stderr))
     with store.locked():
         for arch in arguments.arch:
-            if arch != qemu.host_arch():
-                cross.toolchain(store, qemu.host_arch(), arch, os.path.abspath(arguments.build), source)
+            if arch != arches.host():
+                cross.toolchain(store, arches.host(), arch, os.path.abspath(arguments.build), source)
+                print(ARCHES[arch].triplet)
     return 0
 
 

@@ -2,12 +2,15 @@
 
 x86: a bzImage carries a compressed ELF vmlinux, at the place its boot header names (boot protocol
 2.08 and later). A vmlinux with a PVH note starts without the decompressor, which under emulation is
-a second saved. arm64: an image may be gzip, or an EFI zboot file around a compressed Image.
+a second saved. Elsewhere the kernel is a flat image, which may be gzip, or in an EFI zboot file.
 """
 import gzip
 import lzma
 import struct
 import subprocess
+import zlib
+
+from .arch import ARCHES
 
 MAGICS = (
     (b"\x1f\x8b", "gzip"),
@@ -105,24 +108,36 @@ def vmlinux(image):
     return elf
 
 
-def arm64_image(image):
-    """The flat arm64 Image in `image`: itself, decompressed, or out of an EFI zboot file."""
+def flat_image(image, arch):
+    """The flat kernel in `image`: itself, decompressed, or out of an EFI zboot file."""
     if image[4:8] == b"zimg":
         offset, size = struct.unpack_from("<II", image, 8)
         image = decompress(image[offset : offset + size])
     elif compression(image):
         image = decompress(image)
-    if image[0x38:0x3C] != b"ARMd":
-        raise PayloadError("not an arm64 Image")
+    if image[0x38:0x3C] != ARCHES[arch].magic:
+        raise PayloadError(f"not a flat image of {arch}")
     return image
 
 
+def _pe_machine(image):
+    (at,) = struct.unpack_from("<I", image, 0x3C)
+    return int.from_bytes(image[at + 4 : at + 6], "little") if image[at : at + 4] == b"PE\0\0" else None
+
+
 def arch_of(image):
-    """The Debian name of the architecture a kernel image is for, or None."""
+    """The Debian name of the architecture a kernel image is for, or None. Its first 4 KiB suffice."""
+    if compression(image) == "gzip":
+        try:
+            image = zlib.decompressobj(31).decompress(image, 4096)
+        except zlib.error:
+            return None
+    if len(image) < 0x40:
+        return None
     if image[0x202:0x206] == b"HdrS":
         return "amd64"
-    if image[4:8] == b"zimg" or image[0x38:0x3C] == b"ARMd":
-        return "arm64"
-    if compression(image) == "gzip":
-        return "arm64"
+    zboot = image[4:8] == b"zimg"
+    for arch in ARCHES.values():
+        if _pe_machine(image) == arch.pe if zboot else arch.magic and image[0x38:0x3C] == arch.magic:
+            return arch.name
     return None

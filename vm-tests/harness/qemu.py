@@ -8,9 +8,9 @@ import signal
 import subprocess
 import time
 
-CONSOLE = {"amd64": "ttyS0", "arm64": "ttyAMA0"}
-PROGRAM = {"amd64": "qemu-system-x86_64", "arm64": "qemu-system-aarch64"}
-HOST = {"x86_64": "amd64", "aarch64": "arm64"}
+from . import arch as arches
+from .arch import ARCHES
+
 # What a kernel says when something is wrong with it. WARNING: has a colon and a place; the boot line
 # may hold the word too.
 BAD = re.compile(
@@ -24,8 +24,8 @@ class BootError(Exception):
     pass
 
 
-def host_arch():
-    return HOST.get(os.uname().machine, os.uname().machine)
+def program(arch):
+    return f"qemu-system-{ARCHES[arch].uname}"
 
 
 # ---- which QEMU, which accelerator ----
@@ -40,24 +40,20 @@ class Qemu:
 
 def unpacked(tree, arch):
     """QEMU out of an unpacked Debian tree, with that tree's own loader and libraries."""
-    triplet = os.uname().machine + "-linux-gnu"
-    loaders = [os.path.join(tree, "lib64", "ld-linux-x86-64.so.2"), os.path.join(tree, "lib", "ld-linux-aarch64.so.1")]
-    loader = next((path for path in loaders if os.path.exists(path)), None)
-    libraries = f"{tree}/lib/{triplet}:{tree}/usr/lib/{triplet}"
-    program = os.path.join(tree, "usr", "bin", PROGRAM[arch])
-    if not loader or not os.path.exists(program):
-        raise BootError(f"{tree} has no {PROGRAM[arch]}")
+    path = os.path.join(tree, "usr", "bin", program(arch))
+    if not os.path.exists(path):
+        raise BootError(f"{tree} has no {program(arch)}")
     firmware = [word for d in ("qemu", "seabios") for word in ("-L", os.path.join(tree, "usr", "share", d))]
     # Its own modules too: those of an installed QEMU are of another build.
-    modules = f"QEMU_MODULE_DIR={tree}/usr/lib/{triplet}/qemu"
-    command = ["env", modules, loader, "--library-path", libraries, program, *firmware]
+    modules = f"QEMU_MODULE_DIR={tree}/usr/lib/{ARCHES[arches.host()].triplet}/qemu"
+    command = ["env", modules, *arches.start(tree), path, *firmware]
     return _checked(command, "private apt root")
 
 
 def installed(arch):
-    path = shutil.which(PROGRAM[arch])
+    path = shutil.which(program(arch))
     if not path:
-        raise BootError(f"{PROGRAM[arch]} is not installed")
+        raise BootError(f"{program(arch)} is not installed")
     return _checked([path], path)
 
 
@@ -75,7 +71,7 @@ def accelerator(qemu, arch, kernel, initrd, remember):
     forced = os.environ.get("VM_ACCEL")
     if forced in ("kvm", "tcg"):
         return forced
-    if arch != host_arch() or not os.access("/dev/kvm", os.R_OK | os.W_OK):
+    if arch != arches.host() or not os.access("/dev/kvm", os.R_OK | os.W_OK):
         return "tcg"
     with open("/proc/sys/kernel/random/boot_id") as f:
         boot = f.read().strip()
@@ -96,7 +92,7 @@ def accelerator(qemu, arch, kernel, initrd, remember):
 def _boots_under_kvm(qemu, arch, kernel, initrd):
     """/dev/kvm may be there, and make virtual CPUs, and still not carry a kernel: so one is booted."""
     command = [*qemu.command, *machine(arch, "kvm", qemu.version, 256, 1), "-serial", "stdio"]
-    command += ["-kernel", kernel, "-initrd", initrd, "-append", f"console={CONSOLE[arch]} panic=-1 rdinit=/bin/true"]
+    command += ["-kernel", kernel, "-initrd", initrd, "-append", f"console={ARCHES[arch].console} panic=-1 rdinit=/bin/true"]
     try:
         # Whatever the kernel does about the missing init, it has then booted far enough to say so.
         done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, timeout=3)
@@ -106,18 +102,13 @@ def _boots_under_kvm(qemu, arch, kernel, initrd):
 
 
 def machine(arch, accel, version, memory, cpus):
+    its = ARCHES[arch]
     if accel == "kvm":
         cpu = "host"
-    elif arch == "amd64":
-        # Five levels of page tables cost an eighth of the time. QEMU 7.2 emulates them and cmpxchg16b
-        # wrongly enough to crash one 6.12 guest of eight.
-        cpu = "max,la57=off" if version >= (10, 0) else "max,la57=off,cx16=off"
     else:
-        # The architected pointer authentication algorithm is what makes "max" slow.
-        cpu = "max,pauth-impdef=on"
-    kind = "q35" if arch == "amd64" else "virt"
+        cpu = its.old_cpu if its.old_cpu and version < (10, 0) else its.cpu
     return [
-        "-machine", kind, "-accel", accel, "-cpu", cpu, "-m", str(memory), "-smp", str(cpus),
+        "-machine", its.machine, "-accel", accel, "-cpu", cpu, "-m", str(memory), "-smp", str(cpus),
         "-nodefaults", "-display", "none", "-no-reboot", "-nic", "none",
     ]  # fmt: skip
 
@@ -198,7 +189,7 @@ def command_line(qemu, arch, accel, kernel, initrd, append, files, memory=512, c
         "-device", "virtio-serial-pci", "-chardev", channel,
         "-device", "virtserialport,chardev=channel,name=oarbank",
     ]  # fmt: skip
-    if arch == "amd64" and files is not None:
+    if files is not None and len(files) > 2:
         command += ["-chardev", f"file,id=second,path={files[2]}", "-serial", "chardev:second"]
     return command
 

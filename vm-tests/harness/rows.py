@@ -2,10 +2,11 @@
 import dataclasses
 import re
 
+from .arch import ARCHES
+
 STATUS = {"E": "enforced", "C": "cooperative", "-": "unavailable"}
 LETTER = {word: letter for letter, word in STATUS.items()}
 STATES = ("not-built", "off-at-boot", "filtered", "unknown")
-ARCHES = ("amd64", "arm64")
 COLUMNS = ("name", "arch", "source", "boot", "machine", "limit", "abi", "status", "expect")
 RUN_COLUMNS = ("name", "as", "kind", "seconds", "when", "with", "command")
 KINDS = ("report", "tap", "launch", "exit0")

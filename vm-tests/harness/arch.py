@@ -1,0 +1,84 @@
+"""The architectures a row can have: what is different about each, as data."""
+import dataclasses
+import os
+
+
+@dataclasses.dataclass(frozen=True)
+class Arch:
+    name: str  # as Debian calls it
+    uname: str  # as the kernel calls it
+    loader: str  # the C library's, below the root
+    suite: str  # the Debian release that the machine's libraries come from
+    qemu: tuple  # the packages with QEMU and the firmware it needs
+    machine: str
+    cpu: str
+    console: str
+    magic: bytes  # at byte 0x38 of a flat image; b"" where the kernel is an ELF in a bzImage
+    pe: int  # the machine in the PE header of its EFI programs
+    old_cpu: str = ""  # before QEMU 10, where that must be another
+    second_serial: bool = False  # a way out for kernels without virtio
+
+    @property
+    def triplet(self):
+        return f"{self.uname}-linux-gnu"
+
+
+ARCHES = {
+    arch.name: arch
+    for arch in (
+        Arch(
+            name="amd64",
+            uname="x86_64",
+            loader="lib64/ld-linux-x86-64.so.2",
+            suite="bookworm",
+            qemu=("qemu-system-x86",),
+            machine="q35",
+            # Five levels of page tables cost an eighth of the time. QEMU 7.2 emulates them and
+            # cmpxchg16b wrongly enough to crash one 6.12 guest of eight.
+            cpu="max,la57=off",
+            old_cpu="max,la57=off,cx16=off",
+            console="ttyS0",
+            magic=b"",
+            pe=0x8664,
+            second_serial=True,
+        ),
+        Arch(
+            name="arm64",
+            uname="aarch64",
+            loader="lib/ld-linux-aarch64.so.1",
+            suite="bookworm",
+            qemu=("qemu-system-arm",),
+            machine="virt",
+            # The architected pointer authentication algorithm is what makes "max" slow.
+            cpu="max,pauth-impdef=on",
+            console="ttyAMA0",
+            magic=b"ARMd",
+            pe=0xAA64,
+        ),
+        Arch(
+            name="riscv64",
+            uname="riscv64",
+            loader="lib/ld-linux-riscv64-lp64d.so.1",
+            suite="trixie",  # the first release that has it
+            qemu=("qemu-system-riscv", "opensbi"),
+            machine="virt",
+            cpu="max",
+            console="ttyS0",
+            magic=b"RSC\x05",
+            pe=0x5064,
+        ),
+    )
+}
+
+
+def host():
+    """The name of this machine's architecture."""
+    uname = os.uname().machine
+    return next((arch.name for arch in ARCHES.values() if arch.uname == uname), uname)
+
+
+def start(tree):
+    """The words before a program of this architecture out of an unpacked Debian tree, with that tree's own C
+    library, which may be newer than the host's."""
+    its = ARCHES[host()]
+    return [f"{tree}/{its.loader}", "--library-path", f"{tree}/lib/{its.triplet}:{tree}/usr/lib/{its.triplet}"]
