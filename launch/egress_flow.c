@@ -67,6 +67,32 @@ static bool send_first(struct flow *flow, bool *moved)
 	return true;
 }
 
+/* Pass an urgent byte on as any other. Returns as splice(2). */
+static ssize_t pass_mark(const struct flow *flow)
+{
+	char byte;
+	ssize_t n = recv(flow->from, &byte, 1, MSG_DONTWAIT);
+
+	return n == 1 ? write(flow->pipe[1], &byte, 1) : n;
+}
+
+/* splice(2) goes no further at an urgent byte: it says that nothing came, or even the end, while
+ * poll(2) says that there is something. Whoever speaks HTTP or TLS sends none, but to do harm.
+ */
+static ssize_t take(const struct flow *flow)
+{
+	ssize_t n = splice(flow->from, NULL, flow->pipe[1], NULL, CHUNK,
+			   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+	int err = errno;
+
+	if (n > 0 || (n < 0 && err != EAGAIN))
+		return n;
+	if (sockatmark(flow->from) == 1)
+		return pass_mark(flow);
+	errno = err;
+	return n;
+}
+
 /* Fill the empty pipe. Returns whether there is something in it. */
 static bool fill(struct flow *flow, struct flow_pipes *pipes)
 {
@@ -76,7 +102,7 @@ static bool fill(struct flow *flow, struct flow_pipes *pipes)
 		flow->state = FLOW_BROKEN;
 		return false;
 	}
-	n = splice(flow->from, NULL, flow->pipe[1], NULL, CHUNK, SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
+	n = take(flow);
 	if (n < 0)
 		flow->state = failed(FLOW_READING);
 	else if (n == 0)

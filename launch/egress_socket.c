@@ -20,6 +20,12 @@ static void send_at_once(int fd)
 	setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){ 1 }, sizeof(int));
 }
 
+/* An urgent byte would be lost, since nobody asks for it. */
+static void keep_urgent(int fd)
+{
+	setsockopt(fd, SOL_SOCKET, SO_OOBINLINE, &(int){ 1 }, sizeof(int));
+}
+
 static int close_for(int fd)
 {
 	int err = errno;
@@ -58,6 +64,7 @@ int egress_accept(int listener, struct sockaddr_storage *ret_peer)
 	if (fd < 0)
 		return -errno;
 	send_at_once(fd);
+	keep_urgent(fd);
 	return fd;
 }
 
@@ -68,6 +75,7 @@ int egress_connect(const struct sockaddr *address, socklen_t len)
 	if (fd < 0)
 		return -errno;
 	send_at_once(fd);
+	keep_urgent(fd);
 	if (connect(fd, address, len) < 0 && errno != EINPROGRESS)
 		return close_for(fd);
 	return fd;

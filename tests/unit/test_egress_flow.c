@@ -2,6 +2,8 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <poll.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -139,6 +141,67 @@ static void a_receiver_that_is_gone_breaks_it(void **state)
 	stop(&r);
 }
 
+static void make_tcp_pair(int ends[2])
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof(in);
+	int listener = socket(AF_INET, SOCK_STREAM, 0);
+
+	assert_int_equal(bind(listener, (struct sockaddr *)&in, len), 0);
+	assert_int_equal(listen(listener, 1), 0);
+	assert_int_equal(getsockname(listener, (struct sockaddr *)&in, &len), 0);
+	ends[0] = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(connect(ends[0], (struct sockaddr *)&in, len), 0);
+	ends[1] = accept4(listener, NULL, NULL, SOCK_NONBLOCK);
+	assert_true(ends[1] >= 0);
+	setsockopt(ends[1], SOL_SOCKET, SO_OOBINLINE, &(int){ 1 }, sizeof(int));
+	close(listener);
+}
+
+/* As the event loop does. Whatever is readable must move: else that loop would never sleep. */
+static void move_all(struct relay *r)
+{
+	struct pollfd in = { .fd = r->in[1], .events = POLLIN };
+
+	while (r->flow.state == FLOW_READING && poll(&in, 1, 1000) == 1)
+		assert_true(flow_move(&r->flow, &r->pipes) || r->flow.state == FLOW_DONE);
+}
+
+/* splice(2) stops there: for ever, or taking it for the end. */
+static void an_urgent_byte_passes(void **state)
+{
+	static const struct {
+		const char *before;
+		const char *after;
+		const char *all;
+	} rows[] = {
+		{ "before", "after", "before!after" },
+		{ "", "after", "!after" },
+		{ "before", "", "before!" },
+		{ "", "", "!" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct relay r = start();
+		char buf[32] = "";
+
+		close(r.in[0]);
+		close(r.in[1]);
+		make_tcp_pair(r.in);
+		r.flow.from = r.in[1];
+		assert_true(send(r.in[0], rows[i].before, strlen(rows[i].before), 0) >= 0);
+		assert_int_equal(send(r.in[0], "!", 1, MSG_OOB), 1);
+		assert_true(send(r.in[0], rows[i].after, strlen(rows[i].after), 0) >= 0);
+		shutdown(r.in[0], SHUT_WR);
+		move_all(&r);
+		assert_int_equal(r.flow.state, FLOW_DONE);
+		assert_true(read(r.out[1], buf, sizeof(buf) - 1) > 0);
+		assert_string_equal(buf, rows[i].all);
+		stop(&r);
+	}
+}
+
 /* ---- options ---- */
 
 static struct egress_allow allow;
@@ -251,6 +314,7 @@ int main(void)
 		cmocka_unit_test(what_comes_first_is_sent_first),
 		cmocka_unit_test(a_slow_receiver_holds_the_sender_back),
 		cmocka_unit_test(a_receiver_that_is_gone_breaks_it),
+		cmocka_unit_test(an_urgent_byte_passes),
 		cmocka_unit_test(options_are_read),
 		cmocka_unit_test(wrong_options_are_named),
 		cmocka_unit_test(a_file_lists_entries),
