@@ -86,17 +86,39 @@ static struct slice next_line(const char **at, const char *end)
 	return line;
 }
 
-/* Every line but the last is NAME ":" and anything. */
+/* Digits, and spaces around them. */
+static bool is_length(struct slice value)
+{
+	const char *end = value.at + value.len;
+	const char *at = value.at + span(value.at, end, " \t");
+	size_t n = span(at, end, DIGIT);
+
+	at += n;
+	return n > 0 && span(at, end, " \t") == (size_t)(end - at);
+}
+
+/* Every line but the last is NAME ":" and anything. Of those that say how long the body is there is
+ * one at most: of two, two readers may believe one each (RFC 9112, 6.3).
+ */
 static bool has_good_headers(const char *at, const char *end)
 {
+	unsigned lengths = 0;
+
 	for (;;) {
 		struct slice line = next_line(&at, end);
-		size_t n = span(line.at, line.at + line.len, TOKEN);
+		struct slice name = { line.at, span(line.at, line.at + line.len, TOKEN) };
+		struct slice value = { name.at + name.len + 1, line.len - name.len - 1 };
 
 		if (line.len == 0)
-			return true;
-		if (n == 0 || n == line.len || line.at[n] != ':')
+			return lengths <= 1;
+		if (name.len == 0 || name.len == line.len || name.at[name.len] != ':')
 			return false;
+		if (same_word(name, "Content-Length")) {
+			lengths++;
+			if (!is_length(value))
+				return false;
+		}
+		lengths += same_word(name, "Transfer-Encoding");
 	}
 }
 
@@ -134,6 +156,19 @@ static bool read_port(struct slice s, uint16_t *ret)
 	return true;
 }
 
+/* Brackets or a colon alone make no address: a path may follow, with a secret in it. */
+static bool may_be_address(struct slice s)
+{
+	const char *end = s.at + s.len;
+	const char *at = s.at + span(s.at, end, DIGIT "abcdefABCDEF:.[]");
+
+	if (s.at[0] != '[' && !memchr(s.at, ':', s.len))
+		return true;	    /* a name whose last label is a number */
+	if (at < end && *at == '%') /* a zone */
+		at += span(at, end, DIGIT LETTER "%-_.]");
+	return at == end;
+}
+
 /* HOST[:PORT]; the port stays as it is when there is none. */
 static bool read_authority(struct slice s, struct egress_request *r)
 {
@@ -157,8 +192,12 @@ static bool read_authority(struct slice s, struct egress_request *r)
 	if (colon && !read_port((struct slice){ colon, (size_t)(end - colon) }, &r->port))
 		return false;
 	r->host_kind = host_read(host.at, host.len, r->host);
-	if (r->host_kind != HOST_NAME)
+	if (r->host_kind == HOST_ADDRESS && !may_be_address(host))
+		r->host_kind = HOST_MALFORMED;
+	if (r->host_kind == HOST_ADDRESS)
 		text_add_bytes(&shown, host.at, host.len < HOST_MAX ? host.len : HOST_MAX);
+	else if (r->host_kind == HOST_MALFORMED)
+		r->host[0] = '\0';
 	return r->host_kind != HOST_MALFORMED;
 }
 

@@ -34,7 +34,10 @@ enum egress_request_kind {
 struct egress_request {
 	enum egress_request_kind kind;
 	enum host_kind host_kind;
-	char host[HOST_MAX + 1]; /* a name: as host_read() leaves it; else as it was written, cut */
+	/* A name: as host_read() leaves it. An address: as it was written, cut. "" when it is
+	 * neither: then it may be anything, and is nobody's business.
+	 */
+	char host[HOST_MAX + 1];
 	uint16_t port;
 
 	/* Of an http request, in its head. */

@@ -111,6 +111,15 @@ static void requests_are_read(void **state)
 		{ "CONNECT :443 HTTP/1.1", REQUEST_MALFORMED, 0, NULL, 0 },
 		{ "CONNECT [::1]x:443 HTTP/1.1", REQUEST_MALFORMED, 0, NULL, 0 },
 		{ "CONNECT [::1 HTTP/1.1", REQUEST_MALFORMED, 0, NULL, 0 },
+		{ "CONNECT https://a.example:443/x?secret HTTP/1.1", REQUEST_MALFORMED,
+		  HOST_MALFORMED, "", 443 },
+		{ "CONNECT a:b:secret HTTP/1.1", REQUEST_MALFORMED, HOST_MALFORMED, "", 443 },
+		{ "CONNECT [secret] HTTP/1.1", REQUEST_MALFORMED, HOST_MALFORMED, "", 443 },
+		{ "CONNECT [::1%/secret] HTTP/1.1", REQUEST_MALFORMED, HOST_MALFORMED, "", 443 },
+		{ "CONNECT x/secret HTTP/1.1", REQUEST_MALFORMED, HOST_MALFORMED, "", 443 },
+		{ "GET http://a.example:80:secret/ HTTP/1.1", REQUEST_MALFORMED, HOST_MALFORMED, "",
+		  80 },
+		{ "GET http://a.example%2f/ HTTP/1.1", REQUEST_MALFORMED, HOST_MALFORMED, "", 80 },
 		{ "CONNECT a\tb:443 HTTP/1.1", REQUEST_MALFORMED, 0, NULL, 0 },
 		{ "CONNECT a\303\251:443 HTTP/1.1", REQUEST_MALFORMED, 0, NULL, 0 },
 		{ "GET http:/// HTTP/1.1", REQUEST_MALFORMED, 0, NULL, 0 },
@@ -156,6 +165,40 @@ static void lines_that_are_no_headers_are_malformed(void **state)
 		text_add(&t, END);
 		if (read_request(text).kind != REQUEST_MALFORMED)
 			fail_msg("'%s'", lines[i]);
+	}
+}
+
+static void one_line_says_how_long_the_body_is(void **state)
+{
+	static const struct {
+		const char *lines;
+		bool good;
+	} rows[] = {
+		{ "Content-Length: 5", true },
+		{ "content-length:\t5 ", true },
+		{ "Transfer-Encoding: chunked", true },
+		{ "Content-Length: 5\r\nContent-Length: 5", false },
+		{ "Content-Length: 5\r\nTransfer-Encoding: chunked", false },
+		{ "Transfer-Encoding: chunked\r\nX: y\r\nContent-Length: 5", false },
+		{ "Transfer-Encoding: chunked\r\nTRANSFER-ENCODING: identity", false },
+		{ "Content-Length: 5, 5", false },
+		{ "Content-Length: +5", false },
+		{ "Content-Length: 5 5", false },
+		{ "Content-Length: 0x5", false },
+		{ "Content-Length:", false },
+		{ "Content-Length: ", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		char text[256];
+		struct text t = TEXT_BUF(text);
+
+		text_add(&t, "POST http://a/ HTTP/1.1\r\n");
+		text_add(&t, rows[i].lines);
+		text_add(&t, END);
+		if ((read_request(text).kind == REQUEST_HTTP) != rows[i].good)
+			fail_msg("'%s'", rows[i].lines);
 	}
 }
 
@@ -250,6 +293,7 @@ int main(void)
 		cmocka_unit_test(the_end_is_found_however_it_comes),
 		cmocka_unit_test(requests_are_read),
 		cmocka_unit_test(lines_that_are_no_headers_are_malformed),
+		cmocka_unit_test(one_line_says_how_long_the_body_is),
 		cmocka_unit_test(a_server_is_sent_what_is_meant_for_it),
 		cmocka_unit_test(a_refusal_is_a_whole_response),
 		cmocka_unit_test(a_line_of_the_log_is_json),
