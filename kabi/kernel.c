@@ -188,19 +188,32 @@ static int live_access(const struct kernel *k, const char *path, int mode)
 	return errno == ENOSYS || errno == EPERM ? old_access(path, mode) : -errno;
 }
 
+static int give_fs(int r, const struct statfs *fs, struct fs_info *ret)
+{
+	if (r < 0)
+		return -errno;
+	*ret = (struct fs_info){
+		.magic = (uint64_t)(uint32_t)fs->f_type,
+		.block_size = (uint64_t)(fs->f_frsize ? fs->f_frsize : fs->f_bsize),
+		.blocks_available = fs->f_bavail,
+	};
+	return 0;
+}
+
 static int live_statfs(const struct kernel *k, const char *path, struct fs_info *ret)
 {
 	struct statfs fs;
 
 	(void)k;
-	if (statfs(path, &fs) < 0)
-		return -errno;
-	*ret = (struct fs_info){
-		.magic = (uint64_t)(uint32_t)fs.f_type,
-		.block_size = (uint64_t)(fs.f_frsize ? fs.f_frsize : fs.f_bsize),
-		.blocks_available = fs.f_bavail,
-	};
-	return 0;
+	return give_fs(statfs(path, &fs), &fs, ret);
+}
+
+static int live_fstatfs(const struct kernel *k, int fd, struct fs_info *ret)
+{
+	struct statfs fs;
+
+	(void)k;
+	return give_fs(fstatfs(fd, &fs), &fs, ret);
 }
 
 static ssize_t live_getxattr(const struct kernel *k, const char *path, const char *name, char *buf,
@@ -417,6 +430,7 @@ static int live_execve(const struct kernel *k, const char *path, char *const arg
 	.readlink = live_readlink, \
 	.list = live_list, \
 	.statfs = live_statfs, \
+	.fstatfs = live_fstatfs, \
 	.ll_create = live_ll_create, \
 	.ll_add_path = live_ll_add_path, \
 	.ll_add_port = live_ll_add_port, \

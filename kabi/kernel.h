@@ -106,6 +106,7 @@ struct kernel {
 	/* With the effective ids; `mode` as in access(2). */
 	int (*access)(const struct kernel *k, const char *path, int mode);
 	int (*statfs)(const struct kernel *k, const char *path, struct fs_info *ret);
+	int (*fstatfs)(const struct kernel *k, int fd, struct fs_info *ret);
 	ssize_t (*getxattr)(const struct kernel *k, const char *path, const char *name, char *buf,
 			    size_t size);
 

@@ -26,3 +26,12 @@ bool path_parent(char *dir, const char *top)
 	*slash = '\0';
 	return true;
 }
+
+bool path_is_within(const char *inner, const char *outer)
+{
+	size_t len = strlen(outer);
+
+	if (strncmp(inner, outer, len) != 0)
+		return false;
+	return inner[len] == '\0' || inner[len] == '/' || outer[len - 1] == '/';
+}

@@ -13,4 +13,9 @@ bool path_join(char *buf, size_t size, const char *dir, const char *name);
  */
 bool path_parent(char *dir, const char *top);
 
+/* Is `inner` the path `outer`, or below it? Of absolute paths, as text: without "..", repeated
+ * slashes or links.
+ */
+bool path_is_within(const char *inner, const char *outer);
+
 #endif

@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "kabi/kernelfs.h"
 #include "kabi/text.h"
 #include "launch/resolve.h"
 
@@ -93,6 +94,27 @@ static int check_type(const struct kernel *k, const struct rule *rule, struct pl
 	return 0;
 }
 
+/* A file system that is an interface to the kernel may be mounted anywhere. */
+static int check_filesystem(const struct kernel *k, const struct rule *rule,
+			    const struct place *place, struct fault *why)
+{
+	const char *type;
+	struct fs_info fs;
+	int r;
+
+	if (rule->source != RULE_RW && rule->source != RULE_WO)
+		return 0;
+	r = k->fstatfs(k, place->fd, &fs);
+	if (r < 0)
+		return rule_fault(rule, r, why);
+	type = kernelfs_of_magic(fs.magic);
+	if (!type)
+		return 0;
+	fault_join(why, rule_kinds[rule->source].name, " '", rule->path, "': a place in ", type,
+		   " is no folder to grant", NULL);
+	return -EINVAL;
+}
+
 /* On a merged system "/lib" is a link to "usr/lib", and the rule on /usr covers it. */
 static bool is_covered_or_absent(const struct kernel *k, const char *path)
 {
@@ -111,6 +133,7 @@ static int open_rule(const struct kernel *k, const struct rule *rule, struct pla
 	/* No policy names these, so where they lead widens no root. */
 	bool device = rule->source == RULE_DEVICE;
 	int fd;
+	int r;
 
 	if (rule->source == RULE_BASE_USR && is_covered_or_absent(k, rule->path))
 		return 0;
@@ -122,7 +145,8 @@ static int open_rule(const struct kernel *k, const struct rule *rule, struct pla
 	if (fd < 0)
 		return rule_fault(rule, fd, why);
 	place->fd = fd;
-	return kind->types ? check_type(k, rule, place, why) : 0;
+	r = kind->types ? check_type(k, rule, place, why) : 0;
+	return r == 0 ? check_filesystem(k, rule, place, why) : r;
 }
 
 static int open_rules(const struct kernel *k, const struct plan *plan, struct places *places,

@@ -14,6 +14,7 @@
 #include "kabi/file.h"
 #include "kabi/kernel.h"
 #include "kabi/text.h"
+#include "launch/check.h"
 #include "launch/remote.h"
 #include "launch/result.h"
 #include "launch/run.h"
@@ -227,8 +228,10 @@ static void start(struct session *s, char **envp)
 	struct run_options *o = &s->command.options;
 	struct outcome *outcome = &s->run.outcome;
 	char launcher[4096];
-	int r = run_find_launcher(k, envp, launcher, sizeof(launcher), &outcome->why);
+	int r = check_proc(k, &outcome->why);
 
+	if (r == 0)
+		r = run_find_launcher(k, envp, launcher, sizeof(launcher), &outcome->why);
 	o->launcher = launcher;
 	o->envp = envp;
 	if (r == 0)

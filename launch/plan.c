@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "kabi/path.h"
 #include "kabi/text.h"
 #include "launch/ask.h"
 
@@ -138,15 +139,6 @@ static int add_rules(struct plan *plan, const struct policy *policy, const struc
 
 /* ---- overlaps ---- */
 
-static bool lies_in(const char *inner, const char *outer)
-{
-	size_t len = strlen(outer);
-
-	if (strncmp(inner, outer, len) != 0)
-		return false;
-	return inner[len] == '\0' || inner[len] == '/' || outer[len - 1] == '/';
-}
-
 static bool is_root(const struct rule *rule)
 {
 	return rule->source <= RULE_RW;
@@ -204,15 +196,15 @@ static int check_pair(const struct plan *plan, const char *const paths[], size_t
 	const char *a_path = place_of(plan, paths, i);
 	const char *b_path = place_of(plan, paths, j);
 
-	if (lies_in(a_path, b_path) && !may_overlap(a->source, b->source, plan->exec_rw))
+	if (path_is_within(a_path, b_path) && !may_overlap(a->source, b->source, plan->exec_rw))
 		return refuse_pair(a, a_path, "lies in", b, b_path,
 				   "rights add up, so it would get more than its list grants", why);
-	if (is_base(b->source) && lies_in(b_path, a_path) &&
+	if (is_base(b->source) && path_is_within(b_path, a_path) &&
 	    !may_overlap(b->source, a->source, plan->exec_rw))
 		return refuse_pair(a, a_path, "holds", b, b_path,
 				   "rights add up, so the base system would be widened", why);
-	if (a->source == b->source && !rule_kinds[a->source].links && lies_in(a->path, b->path) &&
-	    !lies_in(a_path, b_path))
+	if (a->source == b->source && !rule_kinds[a->source].links &&
+	    path_is_within(a->path, b->path) && !path_is_within(a_path, b_path))
 		return refuse_pair(a, a_path, "leads out of", b, b_path,
 				   "a symbolic link inside a root", why);
 	return 0;
@@ -222,11 +214,14 @@ static int check_place(const struct rule *rule, const char *path, struct fault *
 {
 	const char *place = NULL;
 
-	if (lies_in("/dev", path) || (lies_in(path, "/dev") && !lies_in(path, "/dev/shm")))
+	if (path_is_within("/dev", path) ||
+	    (path_is_within(path, "/dev") && !path_is_within(path, "/dev/shm")))
 		place = "/dev";
-	else if (is_writable(rule->source) && (lies_in("/sys", path) || lies_in(path, "/sys")))
+	else if (is_writable(rule->source) &&
+		 (path_is_within("/sys", path) || path_is_within(path, "/sys")))
 		place = "/sys";
-	else if (is_writable(rule->source) && (lies_in("/proc", path) || lies_in(path, "/proc")))
+	else if (is_writable(rule->source) &&
+		 (path_is_within("/proc", path) || path_is_within(path, "/proc")))
 		place = "/proc";
 	if (!place)
 		return 0;

@@ -16,7 +16,9 @@
  * - With exec_rw two of these change nothing and are allowed: an `exe` in an `rw`, and an `rw` in
  * the base system (/opt), which would otherwise make what is written there executable.
  * - No list may hold the base system or a part of it but `ro` and `exe`; none may hold a place in
- * /dev but below /dev/shm; `rw` and `wo` nothing in /sys. The kernel's interfaces are not folders.
+ * /dev but below /dev/shm; `rw` and `wo` nothing in /sys or /proc, nor in such a file system
+ * wherever it is mounted (kabi/kernelfs.h; asked when the root is opened). The kernel's interfaces
+ * are not folders.
  */
 #ifndef LAUNCH_PLAN_H
 #define LAUNCH_PLAN_H

@@ -11,6 +11,7 @@
 #include "kabi/text.h"
 #include "launch/ask.h"
 #include "launch/policy_print.h"
+#include "launch/run_mounts.h"
 
 #define PROXY_VARIABLE "OARBANK_EGRESS_EXEC"
 #define PROXY_NAME "oarbank-egress"
@@ -224,6 +225,9 @@ int network_begin(const struct kernel *k, const struct network_options *options,
 			   NULL);
 		return -EINVAL;
 	}
+	r = mounts_check(k, &policy, why);
+	if (r < 0)
+		return r;
 	net->asked = supervise_choice_asks(options->supervise, &policy);
 	granted = policy.net != NET_NONE || policy.broker_socket || net->asked;
 	if (net->asked)

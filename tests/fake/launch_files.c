@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "kabi/path.h"
 #include "kabi/text.h"
 
 #define STATUS_FILE "/proc/self/status"
@@ -240,6 +241,22 @@ static int fake_statfs(const struct kernel *k, const char *path, struct fs_info 
 	return 0;
 }
 
+static int fake_fstatfs(const struct kernel *k, int fd, struct fs_info *ret)
+{
+	struct fake_process *p = fake_self(k);
+	struct fake_fd *f = fake_fd_of(p, fd);
+	int r = fake_called_with(k, "fstatfs", fd);
+
+	if (r < 0)
+		return r;
+	if (!f)
+		return -EBADF;
+	*ret = (struct fs_info){ .magic = p->mounted && path_is_within(f->path, p->mounted)
+						  ? p->mounted_magic
+						  : FAKE_MAGIC };
+	return 0;
+}
+
 static ssize_t fake_readlink(const struct kernel *k, const char *path, char *buf, size_t size)
 {
 	const struct fake_file *f = find(fake_self(k), path);
@@ -294,6 +311,7 @@ void fake_files(struct kernel *k)
 	k->fstat = fake_fstat;
 	k->stat = fake_stat;
 	k->statfs = fake_statfs;
+	k->fstatfs = fake_fstatfs;
 	k->readlink = fake_readlink;
 	k->list = fake_list;
 	k->close_range = fake_close_range;

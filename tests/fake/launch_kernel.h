@@ -19,6 +19,7 @@ struct fake_file {
 	unsigned minor;
 };
 
+#define FAKE_MAGIC 0xef53 /* of every file system but those below */
 #define FAKE_FDS 2048
 #define FAKE_RULES 256
 #define FAKE_CALLS 4096
@@ -49,6 +50,8 @@ struct fake_process {
 	const char *oom_score;	 /* NULL: no /proc */
 	const char *proc_status; /* the same */
 	uint64_t proc_magic;	 /* what statfs(2) answers */
+	const char *mounted;	 /* another file system lies there; NULL: none */
+	uint64_t mounted_magic;	 /* what fstatfs(2) answers in it */
 	uint64_t effective;	 /* capabilities; the permitted set is the same */
 	uint64_t bounding;
 	unsigned fail_call; /* the number of the call that fails, from 1; 0: none */

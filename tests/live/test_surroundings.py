@@ -128,6 +128,35 @@ def proc():
             and done.result["verified"], done)
 
 
-sections(proc)
+# ---- what a module may write -----------------------------------------------------------------------
+
+HELD = path("work/held")
+TYPES = ["cgroup2", "proc", "sysfs", "devtmpfs", "devpts", "mqueue", "debugfs", "tracefs", "bpf", "securityfs", "binfmt_misc"]
+
+
+def writable():
+    """an interface of the kernel in a writable root"""
+    os.mkdir(HELD)
+    for kind in ("rw", "wo"):
+        held = policy("held.json", **{"rw": [path("work")] if kind == "rw" else [], kind: [path("work")]})
+        itself = policy("itself.json", **{"rw": [HELD] if kind == "rw" else [], kind: [HELD]})
+        run = "%s --policy %%s --container group -- /bin/true" % path("oarbank-run")
+        launch = "%s sandbox-exec %%s -- /bin/true" % path("oarbank-sandbox")
+        for type in ["tmpfs", *TYPES]:
+            mount = "mount -t proc none /proc; mount -t %s none %s || exit 99; " % (type, HELD)
+            done = [inside(mount + words, "-pfCin") for words in (run % held, run % itself, launch % itself)]
+            name = "%s in a %s root, or as one" % (type, kind)
+            if done[0].code == 99:
+                skip(name, "cannot be mounted: " + done[0].err.split("\n")[0])
+            elif type == "tmpfs":
+                say(name + ": is as good as any", [d.code for d in done] == [0, 0, 0], done)
+            elif type == "devtmpfs":
+                say(name + ": oarbank-run refuses it, statfs cannot tell it from tmpfs",
+                    [d.code for d in done] == [70, 70, 0] and all(type in d.err for d in done[:2]), done)
+            else:
+                say(name + ": is refused", [d.code for d in done] == [70] * 3 and all(type in d.err for d in done), done)
+
+
+sections(proc, writable)
 shutil.rmtree(dir)
 sys.exit(failures != 0)

@@ -56,12 +56,18 @@ static struct policy policy;
 static struct gpu_nodes gpu;
 static struct plan plan;
 
+/* Another file system in the machine of the next apply(). */
+static const char *mounted;
+static uint64_t mounted_magic;
+
 static int apply(const char *json, int abi, struct fault *why)
 {
 	static char text[4096];
 	const struct plan_input input = { .abi = abi, .gpu = &gpu };
 
 	fake_process(&p, files, abi);
+	p.mounted = mounted;
+	p.mounted_magic = mounted_magic;
 	p.no_new_privs = true;
 	assert_true(text_copy(text, sizeof(text), json));
 	if (policy_parse(text, strlen(text), &policy, why) < 0)
@@ -213,6 +219,44 @@ static void roots_that_cannot_be_granted_are_refused(void **state)
 	}
 }
 
+static void interfaces_of_the_kernel_are_no_folders(void **state)
+{
+	static const struct {
+		const char *mounted;
+		uint64_t magic;
+		const char *json;
+		const char *refusal; /* NULL: none */
+	} rows[] = {
+		{ "/data/in", 0x63677270, "{\"rw\":[\"/data/in\"]}",
+		  "rw '/data/in': a place in cgroup2 is no folder to grant" },
+		{ "/data", 0x9fa0, "{\"rw\":[\"/data/in\"]}", "a place in proc" },
+		{ "/data", 0x27e0eb, "{\"wo\":[\"/data/in\"]}",
+		  "wo '/data/in': a place in cgroup" },
+		{ "/var/home/u/work", 0x19800202, "{\"rw\":[\"/home/u/work\"]}", "in mqueue" },
+		/* Ordinary ones, and what may only be read. */
+		{ "/data", 0x01021994, "{\"rw\":[\"/data/in\"]}", NULL },
+		{ "/data", 0x62656572, "{\"rd\":[\"/data/in\"]}", NULL },
+		{ "/data", 0x62656572, "{\"ro\":[\"/data/in\"]}", NULL },
+		{ "/data/in", 0x63677270, "{\"rw\":[\"/data/out\"]}", NULL },
+	};
+	struct fault why;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		int r;
+
+		mounted = rows[i].mounted;
+		mounted_magic = rows[i].magic;
+		r = apply(rows[i].json, 7, &why);
+		mounted = NULL;
+		if (r != (rows[i].refusal ? -EINVAL : 0) ||
+		    (rows[i].refusal && !strstr(why.text, rows[i].refusal)))
+			fail_msg("row %zu: %d '%s'", i, r, why.text);
+		assert_int_equal(p.restricted, !rows[i].refusal);
+		assert_int_equal(fake_open_count(&p), 0);
+	}
+}
+
 static void roots_behind_links_are_granted_where_they_are(void **state)
 {
 	struct fault why;
@@ -302,6 +346,7 @@ int main(void)
 		cmocka_unit_test(gpu_nodes_are_found_by_name_and_type),
 		cmocka_unit_test(a_machine_without_gpus_has_none),
 		cmocka_unit_test(roots_that_cannot_be_granted_are_refused),
+		cmocka_unit_test(interfaces_of_the_kernel_are_no_folders),
 		cmocka_unit_test(roots_behind_links_are_granted_where_they_are),
 		cmocka_unit_test(the_broker_is_one_rule),
 		cmocka_unit_test(paths_are_resolved_without_proc),
