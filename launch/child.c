@@ -40,7 +40,7 @@ static int set_standard(const struct kernel *k, const struct run_request *reques
 		int done = wanted[fd] == fd ? k->fcntl(k, fd, F_SETFD, 0)
 					    : k->dup_onto(k, wanted[fd], fd);
 
-		if (done < 0 && !(wanted[fd] == fd && done == -EBADF))
+		if (done < 0)
 			return fault_errno(why, "set up the standard descriptors", NULL, -done);
 	}
 	return r;

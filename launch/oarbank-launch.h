@@ -42,7 +42,8 @@ struct oarbank_launch_options {
 	char *const *argv;     /* the module's; argv[0] is an absolute path */
 	char *const *envp;     /* NULL: environ */
 	const char *directory; /* to start in; NULL: this one */
-	int stdio[3];	       /* its descriptors 0, 1 and 2: 0, 1 and 2; -1: /dev/null */
+	int stdio[3];	       /* its descriptors 0, 1 and 2: 0, 1 and 2; -1, and
+				  one of these that is not open: /dev/null */
 	const int *keep;       /* more that it gets under the same numbers (OARBANK_SERVICE_…) */
 	unsigned keep_count;
 	int ignore_usr1;       /* not 0: SIGUSR1 is ignored from its first instruction on */

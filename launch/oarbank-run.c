@@ -386,15 +386,18 @@ static int help(void)
 }
 
 /* What opens a file must not get a standard descriptor. */
-static void fill_standard(void)
+static int fill_standard(struct fault *why)
 {
-	int fd;
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+		int r = k->fcntl(k, fd, F_GETFD, 0);
 
-	do
-		fd = k->open(k, "/dev/null", O_RDWR);
-	while (fd >= 0 && fd <= STDERR_FILENO);
-	if (fd > STDERR_FILENO)
-		k->close(k, fd);
+		if (r == -EBADF)
+			r = k->open(k, "/dev/null", O_RDWR);
+		if (r < 0)
+			return fault_errno(why, "a standard descriptor is closed, and to open",
+					   "/dev/null", -r);
+	}
+	return 0;
 }
 
 int main(int argc, char **argv, char **envp)
@@ -402,7 +405,8 @@ int main(int argc, char **argv, char **envp)
 	static const char version[] = "oarbank-run " OARBANK_VERSION "\n";
 	struct fault why;
 
-	fill_standard();
+	if (fill_standard(&why) < 0)
+		return fail(&why, EXIT_NOT_STARTED);
 	if (argc > 1 && strcmp(argv[1], "--help") == 0)
 		return help();
 	if (argc > 1 && strcmp(argv[1], "--version") == 0)

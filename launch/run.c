@@ -1,6 +1,7 @@
 #include "launch/run.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
@@ -235,12 +236,22 @@ static void let_go_of_leaf(const struct kernel *k, struct run *run)
 	run->container.leaf.fd = -1;
 }
 
+/* One of ours that is not open is /dev/null. What this process opens from now on gets its number,
+ * and must not become the module's.
+ */
+static int standard(const struct kernel *k, const struct run_options *o, int fd)
+{
+	bool closed = o->stdio[fd] == fd && k->fcntl(k, fd, F_GETFD, 0) == -EBADF;
+
+	return closed ? -1 : o->stdio[fd];
+}
+
 int run_start(const struct kernel *k, const struct run_options *o, struct run *ret,
 	      struct fault *why)
 {
 	struct run_request request = {
 		.directory = o->directory,
-		.stdio = { o->stdio[0], o->stdio[1], o->stdio[2] },
+		.stdio = { standard(k, o, 0), standard(k, o, 1), standard(k, o, 2) },
 		.keep = o->keep,
 		.keep_count = o->keep_count,
 		.ignore_usr1 = o->ignore_usr1,

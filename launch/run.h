@@ -28,7 +28,7 @@ struct run_options {
 	char *const *argv;    /* of the module; argv[0] is an absolute path */
 	char *const *envp;
 	const char *directory; /* NULL: this process's */
-	int stdio[3];	       /* -1: /dev/null */
+	int stdio[3];	       /* -1, and 0 to 2 where they are not open: /dev/null */
 	const int *keep;
 	unsigned keep_count;
 	bool ignore_usr1;

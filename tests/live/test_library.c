@@ -116,6 +116,45 @@ static void descriptors(void)
 	oarbank_launch_free(module);
 }
 
+/* In a process that has none, ours get the numbers 0 to 2. */
+static int run_without_standard_descriptors(void)
+{
+	char *const argv[] = { "/bin/sh", "-c",
+			       "for i in 0 1 2; do [ /proc/self/fd/$i -ef /dev/null ] || exit 9; "
+			       "done; exit 7",
+			       NULL };
+	struct oarbank_launch_options options = options_of(argv);
+	struct oarbank_launch_outcome o = { .size = sizeof(o) };
+	struct oarbank_module *module = NULL;
+	char why[256];
+
+	close(0);
+	close(1);
+	close(2);
+	if (oarbank_launch_start(&options, &module, why, sizeof(why)) < 0)
+		return 1;
+	until(module, OARBANK_STATE_ENDED);
+	return oarbank_launch_outcome(module, &o) < 0 ? 2 : o.code;
+}
+
+/* Nobody is told how a child ends here. */
+static void closed_descriptors(void)
+{
+	char code = 0;
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) < 0)
+		abort();
+	if (fork() == 0) {
+		code = (char)run_without_standard_descriptors();
+		_exit(write(ends[1], &code, 1) != 1);
+	}
+	close(ends[1]);
+	check(read(ends[0], &code, 1) == 1 && code == 7,
+	      "closed standard descriptors are /dev/null to the module, not what we have opened");
+	close(ends[0]);
+}
+
 static void acting(void)
 {
 	char *const argv[] = { "/bin/sh", "-c", "sleep 100 & setsid sleep 100 & wait", NULL };
@@ -207,6 +246,7 @@ int main(void)
 	pthread_create(&thread, NULL, idle, NULL);
 	an_end();
 	descriptors();
+	closed_descriptors();
 	acting();
 	letting_go();
 	many();

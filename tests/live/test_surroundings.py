@@ -157,6 +157,49 @@ def writable():
                 say(name + ": is refused", [d.code for d in done] == [70] * 3 and all(type in d.err for d in done), done)
 
 
-sections(proc, writable)
+# ---- standard descriptors and /dev/null ------------------------------------------------------------
+
+CLOSED = "exec 0<&- 1>&- 2>&-; "
+# By the module itself: what descriptors it has.
+TELL = "/usr/bin/find /proc/self/fd -type l -fprintf %s '%%f %%l\\n'" % RAN
+NULLS = ["%d /dev/null" % fd for fd in range(3)]
+
+
+def told(script):
+    """The descriptors the module had before it opened any, and how it went."""
+    process = subprocess.run([*UNSHARE, "-pf", "sh", "-ec", "mount -t proc none /proc; " + script], capture_output=True,
+                             text=True, env=ENVIRONMENT, timeout=60)
+    had = None
+    if os.path.exists(RAN):
+        with open(RAN) as f:
+            had = [line for line in f.read().split("\n")[:-1] if line.split(" ")[1] != RAN
+                   and not line.split(" ")[1].startswith(("/proc/", os.getcwd()))]
+    return had and sorted(had), Done(process)
+
+
+def standard():
+    """closed standard descriptors, and no /dev/null"""
+    run = "%s --policy %s --container group -- %s" % (path("oarbank-run"), POLICY, TELL)
+    launch = "%s sandbox-exec %s -- %s" % (path("oarbank-sandbox"), POLICY, TELL)
+    no_null = "mount -t tmpfs none /dev; "
+    had, done = told(run)
+    say("oarbank-run: the module has its standard descriptors and no others", done.code == 0 and len(had) == 3, had, done)
+    had, done = told(CLOSED + run)
+    say("oarbank-run: closed ones are /dev/null to it", done.code == 0 and had == NULLS, had, done)
+    had, done = told(no_null + run)
+    say("oarbank-run: without a /dev/null that nobody needs it runs", done.code == 0 and len(had) == 3, had, done)
+    had, done = told(no_null + CLOSED + run)
+    say("oarbank-run: without one that is needed nothing is started", done.code == 70 and had is None, had, done)
+    had, done = told(no_null + "exec 1>&-; " + run)
+    say("oarbank-run: and says so", done.code == 70 and had is None and "'/dev/null': ENOENT" in done.err, had, done)
+    for name, script in (("", ""), (", and no /dev/null", no_null)):
+        had, done = told(script + CLOSED + launch)
+        say("oarbank-sandbox: closed ones stay closed%s, and nothing of the launcher is there" % name,
+            done.code in (0, 1) and had == [], had, done)
+        had, done = told(script + "exec 0<&- 2>&-; " + launch)
+        say("oarbank-sandbox: the same of some%s" % name, done.code in (0, 1) and [h[0] for h in had] == ["1"], had, done)
+
+
+sections(proc, writable, standard)
 shutil.rmtree(dir)
 sys.exit(failures != 0)
