@@ -107,6 +107,8 @@ int sockdiag_owner(int fd, const struct sockaddr *local, const struct sockaddr *
 		return got.answer.error < 0 ? got.answer.error : -EPROTO;
 	if (n < (ssize_t)sizeof(struct answer) || got.answer.header.type != TYPE_BY_FAMILY)
 		return -EPROTO;
+	if (got.answer.socket.inode == 0)
+		return -ENOENT;
 	*ret_uid = got.answer.socket.uid;
 	return 0;
 }

@@ -9,7 +9,8 @@
 int sockdiag_open(void);
 
 /* The user who owns the TCP socket whose own address is `local` and whose peer is `remote`, both
- * AF_INET. Returns 0; -ENOENT when there is none, or none any more; or -errno.
+ * AF_INET. Returns 0; -ENOENT when there is none, or nobody has it any more, since of those the
+ * kernel says that they are root's; or -errno.
  */
 int sockdiag_owner(int fd, const struct sockaddr *local, const struct sockaddr *remote,
 		   uint32_t *ret_uid);

@@ -22,6 +22,7 @@ struct connection {
 	struct connection *before; /* in the queue of its phase */
 	struct connection *after;
 	struct egress *egress;
+	bool known; /* to be of our own user */
 	enum phase phase;
 	int64_t deadline; /* of the phase */
 	struct side client;
@@ -328,6 +329,8 @@ static void judge(struct connection *c, size_t len)
 		refuse(c, REFUSAL_ADDRESS, "");
 	else if (!egress_allowed(c->egress->options->allow, r->host, r->port))
 		refuse(c, REFUSAL_NOT_ALLOWED, "");
+	else if (!c->known)
+		end(c, true);
 	else
 		look_up(c);
 }
@@ -458,12 +461,14 @@ static struct connection *new_connection(struct egress *e, int fd)
 	return c;
 }
 
-void connection_serve(struct egress *e, int fd)
+void connection_serve(struct egress *e, int fd, bool known)
 {
 	struct connection *c = new_connection(e, fd);
 
-	if (c)
-		watch_for(c->client.watch, LOOP_READ);
+	if (!c)
+		return;
+	c->known = known;
+	watch_for(c->client.watch, LOOP_READ);
 }
 
 void connection_refuse(struct egress *e, int fd, enum egress_refusal refusal)

@@ -47,8 +47,11 @@ struct egress {
  */
 int egress_start(struct egress *egress);
 
-/* Serve the client on `fd`, which becomes ours; or answer it with a refusal. */
-void connection_serve(struct egress *egress, int fd);
+/* Serve the client on `fd`, which becomes ours; or answer it with a refusal. One that is not
+ * `known` to be ours is heard, so that what it should not have asked for is counted, and is not
+ * connected.
+ */
+void connection_serve(struct egress *egress, int fd, bool known);
 void connection_refuse(struct egress *egress, int fd, enum egress_refusal refusal);
 
 /* End all that there are, or all but those that are relayed already. */

@@ -1,6 +1,7 @@
 #include "launch/egress_serve.h"
 
 #include <errno.h>
+#include <netinet/in.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -27,18 +28,44 @@ struct server {
 
 /* ---- clients ---- */
 
-/* Where the kernel cannot tell, or the client's socket is gone again, nobody is one. */
-static bool is_stranger(const struct server *s, const struct sockaddr_storage *peer, int fd)
+enum client {
+	CLIENT_GONE, /* whose it was cannot be told any more */
+	CLIENT_STRANGER,
+	CLIENT_OURS,
+};
+
+static enum client judge_client(const struct server *s, const struct sockaddr_storage *peer, int fd)
 {
 	struct sockaddr_storage own;
 	socklen_t len = sizeof(own);
 	uint32_t uid;
 
-	if (s->diag < 0 || getsockname(fd, (struct sockaddr *)&own, &len) < 0)
-		return false;
-	return sockdiag_owner(s->diag, (const struct sockaddr *)peer, (const struct sockaddr *)&own,
-			      &uid) == 0 &&
-	       uid != geteuid();
+	if (s->diag < 0)
+		return CLIENT_OURS;
+	if (getsockname(fd, (struct sockaddr *)&own, &len) < 0 ||
+	    sockdiag_owner(s->diag, (const struct sockaddr *)peer, (const struct sockaddr *)&own,
+			   &uid) < 0)
+		return CLIENT_GONE;
+	return uid == geteuid() ? CLIENT_OURS : CLIENT_STRANGER;
+}
+
+static void take_client(struct server *s, const struct sockaddr_storage *peer, int fd)
+{
+	if (s->egress.open >= s->most) {
+		connection_refuse(&s->egress, fd, REFUSAL_CONNECTIONS);
+		return;
+	}
+	switch (judge_client(s, peer, fd)) {
+	case CLIENT_GONE:
+		connection_serve(&s->egress, fd, false);
+		return;
+	case CLIENT_STRANGER:
+		connection_refuse(&s->egress, fd, REFUSAL_STRANGER);
+		return;
+	case CLIENT_OURS:
+		connection_serve(&s->egress, fd, true);
+		return;
+	}
 }
 
 static void on_clients(void *arg, bool failed)
@@ -60,12 +87,7 @@ static void on_clients(void *arg, bool failed)
 		}
 		if (fd < 0)
 			return;
-		if (s->egress.open >= s->most)
-			connection_refuse(&s->egress, fd, REFUSAL_CONNECTIONS);
-		else if (is_stranger(s, &peer, fd))
-			connection_refuse(&s->egress, fd, REFUSAL_STRANGER);
-		else
-			connection_serve(&s->egress, fd);
+		take_client(s, &peer, fd);
 	}
 }
 
@@ -154,6 +176,24 @@ static int watch_all(struct server *s)
 	return r < 0 ? r : loop_on_signal(e->loop, SIGINT, on_signal, s);
 }
 
+/* Where the kernel cannot tell whose our own listener is, it cannot tell whose a client is. */
+static int open_diag(int listener)
+{
+	const struct sockaddr_in nobody = { .sin_family = AF_INET };
+	struct sockaddr_storage own;
+	socklen_t len = sizeof(own);
+	uint32_t uid;
+	int diag = sockdiag_open();
+
+	if (diag >= 0 && getsockname(listener, (struct sockaddr *)&own, &len) == 0 &&
+	    sockdiag_owner(diag, (struct sockaddr *)&own, (const struct sockaddr *)&nobody, &uid) ==
+		    0)
+		return diag;
+	if (diag >= 0)
+		close(diag);
+	return -1;
+}
+
 static void set_most(struct server *s)
 {
 	uint32_t descriptors = egress_raise_descriptors();
@@ -174,10 +214,10 @@ static int start(struct server *s, const struct egress_options *options, uint16_
 	s->egress.options = options;
 	s->egress.closed = end_if_idle;
 	set_most(s);
-	s->diag = options->any_user ? -1 : sockdiag_open();
 	s->listener = egress_listen(options->port, ret_port);
 	if (s->listener < 0)
 		return fault_errno(why, "listen on 127.0.0.1", NULL, -s->listener);
+	s->diag = options->any_user ? -1 : open_diag(s->listener);
 	s->egress.loop = loop_new();
 	if (!s->egress.loop)
 		return fault_errno(why, "make a loop", NULL, ENOMEM);

@@ -217,14 +217,17 @@ def tell(text):
 # ---- the proxy ----
 
 class Proxy:
-    def __init__(self, *allow, options=(), program=None, prepare=None, pass_fds=()):
+    def __init__(self, *allow, options=(), program=None, prepare=None, pass_fds=(), user=None):
         self.place = tempfile.mkdtemp(prefix="egress-")
+        if user is not None:
+            program = shutil.copy(os.path.join(BUILD, "dev", "oarbank-egress"), self.place)
+            os.chown(self.place, user, user)
         self.log = os.path.join(self.place, "log")
         argv = [program or os.path.join(BUILD, "dev", "oarbank-egress"), "--log", self.log, *options]
         for entry in allow:
             argv += ["--allow", entry]
         self.process = subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE, preexec_fn=prepare,
-                                        pass_fds=pass_fds)
+                                        pass_fds=pass_fds, user=user, group=user)
         line = self.process.stdout.readline().decode()
         check(line.startswith("http://127.0.0.1:"), (line, self.process.poll()))
         self.url = line.strip()

@@ -288,6 +288,51 @@ def a_process_of_another_user_is_refused():
         proxy.tunnel(ECHO).close()
 
 
+def as_user(user, function):
+    """Run it in a process of that user's."""
+    pid = os.fork()
+    if pid == 0:
+        if user is not None:
+            os.setgid(user)
+            os.setuid(user)
+        function()
+        os._exit(0)
+    check(os.waitpid(pid, 0)[1] == 0, "the client failed")
+
+
+def send_and_close(proxy, data, count=500):
+    for _ in range(count):
+        with socket.socket() as s:
+            s.connect(("127.0.0.1", proxy.port))
+            s.sendall(data)
+
+
+@test
+def a_client_that_is_gone_is_no_stranger_and_no_strangers_request_is_served():
+    """Of a socket that nobody has any more the kernel says that it is root's."""
+    users = [None]
+    if os.geteuid() == 0 and open("/proc/self/uid_map", encoding="ascii").read().split()[2] != "1":
+        users.append(65534)
+    seen = []
+    server = Server(lambda connection: seen.append(connection.recv(1000)))
+    target = f"a.example:{server.port}"
+    for user in users:
+        with Proxy(target, user=user) as proxy:
+            as_user(user, lambda: send_and_close(proxy, b""))
+            check(proxy.lines() == [], proxy.lines()[:3])
+            # What it asked for in vain is still counted.
+            as_user(user, lambda: send_and_close(proxy, b"CONNECT c.example:443 HTTP/1.1\r\n\r\n", 100))
+            wait_until(lambda: len(proxy.lines()) == 100, len(proxy.lines()))
+            check({json.loads(line)["reason"] for line in proxy.lines()} == {"not_allowed"}, proxy.lines()[:3])
+    seen.clear()
+    if len(users) > 1:
+        with Proxy(target) as proxy:
+            as_user(users[1], lambda: send_and_close(proxy, get(server.port).encode()))
+            proxy.tunnel(target).close()
+            check(b"GET" not in b"".join(seen), "a stranger's request was carried out")
+    server.close()
+
+
 @test
 def a_reset_is_passed_on_in_both_directions():
     def reset(s):
