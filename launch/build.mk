@@ -46,7 +46,9 @@ filter-programs: $(B)/gen/filter-gen ## compile the seccomp rules into launch/fi
 
 # liboarbank-launch: the parent's part. One object whose only names are those of oarbank-launch.h, so
 # that it meets nothing of the program it goes into.
-LIB_PARTS := library run keeper child container leaf delegation tree outcome result check json
+LIB_PARTS := library run keeper child container leaf delegation tree outcome result check json \
+	run_network run_mounts run_proxy resolve policy policy_print supervise supervise_choice supervise_judge supervise_socket \
+	supervise_metadata metadata_call
 LIB_OBJECTS := $(LIB_PARTS:%=$(B)/pic/launch/%.c.o) $(patsubst %,$(B)/pic/%.o,$(call sources,kabi))
 LIB_SONAME := liboarbank-launch.so.0
 LIBRARY := $(B)/liboarbank-launch.a $(B)/$(LIB_SONAME)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kabi/host.h"
 #include "kabi/text.h"
 #include "launch/oarbank-launch.h"
 #include "launch/result.h"
@@ -58,10 +59,64 @@ static int take_choice(int container, enum container_choice *ret)
 	}
 }
 
-static int take_options(const struct oarbank_launch_options *from, char launcher[PATH_MAX],
-			struct run_options *ret, struct fault *why)
+static int take_supervise(int supervise, enum supervise_choice *ret)
 {
-	struct run_options o = {
+	switch (supervise) {
+	case OARBANK_SUPERVISE_AUTO:
+		*ret = SUPERVISE_AUTO;
+		return 0;
+	case OARBANK_SUPERVISE_NONE:
+		*ret = SUPERVISE_NONE;
+		return 0;
+	case OARBANK_SUPERVISE_METADATA:
+		*ret = SUPERVISE_METADATA;
+		return 0;
+	default:
+		return -EINVAL;
+	}
+}
+
+/* What an older caller does not know is as usual. */
+static int complete(const struct oarbank_launch_options *from, struct oarbank_launch_options *ret)
+{
+	if (from->size < offsetof(struct oarbank_launch_options, supervise) ||
+	    from->size > sizeof(*ret))
+		return -EINVAL;
+	oarbank_launch_options_init(ret);
+	memcpy(ret, from, from->size);
+	return 0;
+}
+
+static bool are_in_order(const struct oarbank_launch_options *o)
+{
+	return o->policy && o->argv && o->argv[0] && o->argv[0][0] == '/' && !o->reserved &&
+	       o->guard_ms > 0 && o->grace_ms >= 0 && o->timeout_ms >= 0;
+}
+
+static int take_proxy(const struct oarbank_launch_options *from, struct network_options *ret,
+		      struct fault *why)
+{
+	const char *const *allow = from->egress_allow;
+	struct host_entry entry;
+
+	ret->log = from->egress_log;
+	ret->program = from->egress;
+	for (; allow && *allow; allow++) {
+		int r = host_entry_read(*allow, &entry, why);
+
+		if (r < 0)
+			return r;
+		r = network_argument(ret, "--allow", *allow);
+		if (r < 0)
+			return fault_errno(why, "allow", *allow, -r);
+	}
+	return 0;
+}
+
+static void take_plain(const struct oarbank_launch_options *from, struct run_options *ret)
+{
+	*ret = (struct run_options){
+		.launcher = from->launcher,
 		.policy = from->policy,
 		.argv = from->argv,
 		.envp = from->envp ? from->envp : environ,
@@ -78,24 +133,30 @@ static int take_options(const struct oarbank_launch_options *from, char launcher
 		.guard_ms = from->guard_ms,
 		.grace_ms = from->grace_ms,
 		.timeout_ms = from->timeout_ms,
-		.launcher = from->launcher,
 	};
+}
 
-	if (from->size != sizeof(*from) || !o.policy || !o.argv || !o.argv[0] ||
-	    o.argv[0][0] != '/' || from->reserved || o.guard_ms <= 0 || o.grace_ms < 0 ||
-	    o.timeout_ms < 0 || take_choice(from->container, &o.container) < 0) {
+static int take_options(const struct oarbank_launch_options *given, char launcher[PATH_MAX],
+			struct run_options *ret, struct fault *why)
+{
+	struct oarbank_launch_options o;
+	int r = 0;
+
+	if (complete(given, &o) < 0 || !are_in_order(&o)) {
 		fault_join(why, "the options are not in order", NULL);
 		return -EINVAL;
 	}
-	if (!o.launcher) {
-		int r = run_find_launcher(k, o.envp, launcher, PATH_MAX, why);
-
-		if (r < 0)
-			return r;
-		o.launcher = launcher;
+	take_plain(&o, ret);
+	if (take_choice(o.container, &ret->container) < 0 ||
+	    take_supervise(o.supervise, &ret->network.supervise) < 0) {
+		fault_join(why, "no such container or supervision", NULL);
+		return -EINVAL;
 	}
-	*ret = o;
-	return 0;
+	r = take_proxy(&o, &ret->network, why);
+	if (r < 0 || ret->launcher)
+		return r;
+	ret->launcher = launcher;
+	return run_find_launcher(k, ret->envp, launcher, PATH_MAX, why);
 }
 
 int oarbank_launch_start(const struct oarbank_launch_options *options, struct oarbank_module **ret,
@@ -124,7 +185,7 @@ int oarbank_launch_start(const struct oarbank_launch_options *options, struct oa
 
 int oarbank_launch_fd(const struct oarbank_module *module)
 {
-	return module->run.channel;
+	return run_fd(&module->run);
 }
 
 int oarbank_launch_wait(struct oarbank_module *module, int timeout_ms)
@@ -207,6 +268,23 @@ int oarbank_launch_outcome(const struct oarbank_module *module, struct oarbank_l
 		.memory_peak = o->memory_peak,
 		.wall_us = o->wall_us,
 		.peak_of_container = o->peak_of_leaf,
+	};
+	return 0;
+}
+
+int oarbank_launch_calls(const struct oarbank_module *module, struct oarbank_launch_calls *ret)
+{
+	struct supervise_counts counts;
+
+	if (ret->size != sizeof(*ret))
+		return -EINVAL;
+	run_counts(&module->run, &counts);
+	*ret = (struct oarbank_launch_calls){
+		.size = sizeof(*ret),
+		.connected = counts.connected,
+		.changed = counts.changed,
+		.refused = counts.refused,
+		.failed = counts.failed,
 	};
 	return 0;
 }

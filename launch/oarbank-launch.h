@@ -29,7 +29,20 @@ enum oarbank_launch_container {
 	OARBANK_CONTAINER_GROUP, /* process group and subreaper: cooperative */
 };
 
-/* Members are only ever added, at the end. */
+/* Whether this process, the module's ancestor, makes the module's connections in its place: to the
+ * policy's proxy at 127.0.0.1 and its broker's socket, and to nothing else. They are made by
+ * oarbank_launch_wait(), and while nobody calls it the module's connect(2) waits.
+ */
+enum oarbank_launch_supervise {
+	OARBANK_SUPERVISE_AUTO,	    /* when the policy grants a network or a broker */
+	OARBANK_SUPERVISE_NONE,	    /* the module connects; Landlock knows ports, not addresses */
+	OARBANK_SUPERVISE_METADATA, /* always; and it changes modes, owners and times beneath the
+				       policy's `rw` and `wo` folders, and nowhere else */
+};
+
+/* Members are only ever added, at the end. Those that a caller did not know yet are as
+ * oarbank_launch_options_init() sets them.
+ */
 struct oarbank_launch_options {
 	size_t size;	      /* set by oarbank_launch_options_init() */
 	const char *launcher; /* NULL: OARBANK_SANDBOX_EXEC in `envp`, or oarbank-sandbox beside the
@@ -55,6 +68,14 @@ struct oarbank_launch_options {
 	int64_t guard_ms;      /* for the launcher to be confined: 60000 */
 	int64_t grace_ms;      /* between SIGTERM and SIGKILL: 20000 */
 	int64_t timeout_ms;    /* until it is stopped; 0: never */
+	int supervise;	       /* enum oarbank_launch_supervise */
+	/* A proxy of the module's own, a child of this process that ends with the module. */
+	const char *const
+		*egress_allow;	/* HOST[:PORT]…, NULL: it may connect to these; NULL: there
+				   is no such proxy, and `proxy_port` of the policy counts */
+	const char *egress_log; /* what it refuses, as lines of JSON; NULL: nowhere */
+	const char *egress;	/* its program; NULL: OARBANK_EGRESS_EXEC in `envp`, or
+				   oarbank-egress beside the program that runs */
 };
 
 OARBANK_LAUNCH_API void oarbank_launch_options_init(struct oarbank_launch_options *options);
@@ -68,8 +89,11 @@ OARBANK_LAUNCH_API int oarbank_launch_setup(pid_t launcher_pid, char *why, size_
 
 struct oarbank_module;
 
-/* Start it. On success *ret must be given to oarbank_launch_free(). A limit that cannot be enforced
- * is a failure. The module is not known to be confined yet: see oarbank_launch_wait().
+/* Start it. On success *ret must be given to oarbank_launch_free(); the options, and all that they
+ * point to, are not needed any more. A limit that cannot be enforced is a failure, and so is a
+ * supervisor or a proxy that cannot be had: -EINVAL when the policy grants no network for it. Waits
+ * for the proxy to listen, 10 seconds at most. The module is not known to be confined yet: see
+ * oarbank_launch_wait().
  */
 OARBANK_LAUNCH_API int oarbank_launch_start(const struct oarbank_launch_options *options,
 					    struct oarbank_module **ret, char *why,
@@ -81,11 +105,14 @@ enum oarbank_launch_state {
 	OARBANK_STATE_ENDED,
 };
 
-/* Readable when oarbank_launch_wait() has news; -1 once it has ended. */
+/* Readable when oarbank_launch_wait() has something to do; -1 once it has ended. The number stays
+ * the same until then.
+ */
 OARBANK_LAUNCH_API int oarbank_launch_fd(const struct oarbank_module *module);
 
-/* Wait for news, `timeout_ms` at most (-1: for ever; 0: look only). Returns the state, enum
- * oarbank_launch_state, which may be the one before; -ETIMEDOUT; -EINTR.
+/* Wait for news, `timeout_ms` at most (-1: for ever; 0: look only), and answer what a supervised
+ * module asks meanwhile. Returns the state, enum oarbank_launch_state, which may be the one before;
+ * -ETIMEDOUT when there was no news; -EINTR.
  */
 OARBANK_LAUNCH_API int oarbank_launch_wait(struct oarbank_module *module, int timeout_ms);
 
@@ -132,7 +159,21 @@ struct oarbank_launch_outcome {
 OARBANK_LAUNCH_API int oarbank_launch_outcome(const struct oarbank_module *module,
 					      struct oarbank_launch_outcome *ret);
 
-/* The same as the JSON object that oarbank-run --result writes. Returns its length, or -ENOSPC. */
+/* What became of the calls that were put to the supervisor, until now. */
+struct oarbank_launch_calls {
+	size_t size;	    /* set by the caller: sizeof(struct oarbank_launch_calls) */
+	uint64_t connected; /* or in progress, of a socket that does not block */
+	uint64_t changed;   /* metadata */
+	uint64_t refused;   /* EACCES: not where it may go, not beneath its folders */
+	uint64_t failed;    /* allowed, and an error; or given up by the module */
+};
+
+/* All 0 when it is not supervised. -EINVAL for a size that is not known. */
+OARBANK_LAUNCH_API int oarbank_launch_calls(const struct oarbank_module *module,
+					    struct oarbank_launch_calls *ret);
+
+/* How it is going or how it ended, as the JSON object that oarbank-run --result writes. Returns its
+ * length, or -ENOSPC. */
 OARBANK_LAUNCH_API ssize_t oarbank_launch_result(const struct oarbank_module *module, char *buf,
 						 size_t size);
 

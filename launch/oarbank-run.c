@@ -99,7 +99,6 @@ static int say(const char *text, size_t len, int exit_code)
 struct session {
 	struct run_command command;
 	struct run run;
-	struct network network;
 	int signals;   /* readable when somebody asks for the end */
 	bool stopping; /* somebody has */
 	bool unwritten;
@@ -139,24 +138,19 @@ static void pass_signal_on(struct session *s)
 
 static void follow(struct session *s)
 {
-	struct pollfd fds[2 + NETWORK_FDS];
+	struct pollfd fds[RUN_FDS + 1];
 
 	while (s->run.state != RUN_ENDED) {
 		enum run_state state = s->run.state;
 		pid_t leader = s->run.container.leader;
 
-		fds[0] = (struct pollfd){ .fd = s->run.channel, .events = POLLIN };
-		fds[1] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
-		network_fds(&s->network, fds + 2);
-		if (k->poll(k, fds, 2 + NETWORK_FDS, -1) < 0)
+		run_fds(&s->run, fds);
+		fds[RUN_FDS] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
+		if (k->poll(k, fds, RUN_FDS + 1, -1) < 0)
 			continue;
-		/* The listener comes before the news that the module is confined. */
-		if (fds[2].revents || fds[3].revents)
-			network_serve(&s->network);
-		if (fds[1].revents)
+		if (fds[RUN_FDS].revents)
 			pass_signal_on(s);
-		if (fds[0].revents)
-			run_next(k, &s->run, 0);
+		run_act(k, &s->run, fds);
 		if (s->run.state != state || s->run.container.leader != leader)
 			write_result(s);
 	}
@@ -235,10 +229,7 @@ static void start(struct session *s, char **envp)
 	o->launcher = launcher;
 	o->envp = envp;
 	if (r == 0)
-		r = network_begin(k, &s->command.network, o, &s->network, &outcome->why);
-	if (r == 0)
 		r = run_start(k, o, &s->run, &outcome->why);
-	network_started(k, &s->network);
 	if (r == 0)
 		return;
 	s->run.state = RUN_ENDED;
@@ -257,7 +248,6 @@ static int verb_run(int argc, char **argv, char **envp)
 	/* What outlives a lost keeper comes to us. */
 	k->prctl(k, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	s.run.channel = -1;
-	network_init(&s.network);
 	s.signals = k->signal_mask(k, STOP_SIGNALS, &mask);
 	if (s.signals == 0)
 		s.signals = k->signal_fd(k, STOP_SIGNALS);
@@ -271,7 +261,7 @@ static int verb_run(int argc, char **argv, char **envp)
 		return EXIT_NOT_WRITTEN;
 	start(&s, envp);
 	follow(&s);
-	if (network_end(k, &s.network) != 0)
+	if (s.run.proxy_failed)
 		complain("the proxy did not end well", "");
 	if (s.run.outcome.left_behind && s.run.container.kind == CONTAINER_GROUP)
 		end_orphans(&s);

@@ -109,6 +109,17 @@ static void add_limits(struct text *t, const struct limits *limits, const struct
 	add_known(t, "pids_limit", limits->pids > 0, limits->pids);
 }
 
+static void add_calls(struct text *t, const struct run *run)
+{
+	struct supervise_counts counts;
+
+	run_counts(run, &counts);
+	add_number(t, "calls_connected", (int64_t)counts.connected);
+	add_number(t, "calls_changed", (int64_t)counts.changed);
+	add_number(t, "calls_refused", (int64_t)counts.refused);
+	add_number(t, "calls_failed", (int64_t)counts.failed);
+}
+
 static void add_place(const struct kernel *k, struct text *t, const struct run *run)
 {
 	struct proc_stat keeper;
@@ -138,6 +149,7 @@ ssize_t result_print(const struct kernel *k, const struct run *run, const struct
 		add_text(&t, "no_leaf", run->no_leaf.text);
 	add_place(k, &t, run);
 	add_limits(&t, limits, run);
+	add_calls(&t, run);
 	add_number(&t, "reaped_containers", run->reaped.containers);
 	add_number(&t, "reaped_processes", run->reaped.processes);
 	text_add(&t, "}\n");

@@ -246,42 +246,6 @@ static int standard(const struct kernel *k, const struct run_options *o, int fd)
 	return closed ? -1 : o->stdio[fd];
 }
 
-int run_start(const struct kernel *k, const struct run_options *o, struct run *ret,
-	      struct fault *why)
-{
-	struct run_request request = {
-		.directory = o->directory,
-		.stdio = { standard(k, o, 0), standard(k, o, 1), standard(k, o, 2) },
-		.keep = o->keep,
-		.keep_count = o->keep_count,
-		.ignore_usr1 = o->ignore_usr1,
-		.guard_ms = o->guard_ms,
-		.grace_ms = o->grace_ms,
-		.timeout_ms = o->timeout_ms,
-	};
-	struct arguments *arguments;
-	struct run run = { .channel = -1 };
-	int r = check_proc(k, why);
-
-	if (r == 0)
-		r = make_container(k, o, &run, why);
-	if (r < 0)
-		return r;
-	arguments = make_arguments(o, &request);
-	r = arguments ? make_keeper(k, &request, &run, why)
-		      : fault_errno(why, "make the arguments", NULL, ENOMEM);
-	free(arguments);
-	if (r < 0 && run.container.kind == CONTAINER_LEAF)
-		leaf_remove(k, &run.container.leaf, NULL);
-	let_go_of_leaf(k, &run);
-	if (r < 0)
-		return r;
-	*ret = run;
-	return 0;
-}
-
-/* ---- following it ---- */
-
 static void close_channel(const struct kernel *k, struct run *run)
 {
 	struct ended keeper;
@@ -292,6 +256,72 @@ static void close_channel(const struct kernel *k, struct run *run)
 	while (k->wait(k, run->container.keeper, WEXITED, &keeper) == -EINTR)
 		;
 }
+
+/* To the keeper this is the end of its parent. It ends everything, and then itself. */
+static void close_all(const struct kernel *k, struct run *run)
+{
+	if (run->channel >= 0)
+		close_channel(k, run);
+	if (!run->network)
+		return;
+	network_counts(run->network, &run->counts);
+	run->proxy_failed = network_free(k, run->network) < 0;
+	run->network = NULL;
+}
+
+static int start(const struct kernel *k, const struct run_options *o, struct run *run,
+		 struct fault *why)
+{
+	struct run_request request = {
+		.directory = o->directory,
+		.stdio = { o->stdio[0], o->stdio[1], o->stdio[2] },
+		.keep = o->keep,
+		.keep_count = o->keep_count,
+		.ignore_usr1 = o->ignore_usr1,
+		.guard_ms = o->guard_ms,
+		.grace_ms = o->grace_ms,
+		.timeout_ms = o->timeout_ms,
+	};
+	struct arguments *arguments;
+	int r = make_container(k, o, run, why);
+
+	if (r < 0)
+		return r;
+	arguments = make_arguments(o, &request);
+	r = arguments ? make_keeper(k, &request, run, why)
+		      : fault_errno(why, "make the arguments", NULL, ENOMEM);
+	free(arguments);
+	if (r < 0 && run->container.kind == CONTAINER_LEAF)
+		leaf_remove(k, &run->container.leaf, NULL);
+	let_go_of_leaf(k, run);
+	return r;
+}
+
+int run_start(const struct kernel *k, const struct run_options *o, struct run *ret,
+	      struct fault *why)
+{
+	struct run_options changed = *o;
+	struct run run = { .channel = -1 };
+	int r;
+
+	for (int fd = 0; fd < 3; fd++)
+		changed.stdio[fd] = standard(k, o, fd);
+	r = check_proc(k, why);
+	if (r == 0)
+		r = network_new(k, &changed, &run.network, why);
+	if (r < 0)
+		return r;
+	r = start(k, &changed, &run, why);
+	if (r == 0)
+		r = network_started(k, run.network, run.channel, why);
+	if (r < 0)
+		close_all(k, &run);
+	else
+		*ret = run;
+	return r;
+}
+
+/* ---- following it ---- */
 
 /* The keeper ended without a word: something killed it. The module's own process has died with it
  * (PR_SET_PDEATHSIG), and all of a leaf can still be ended here. What escaped from a group has gone
@@ -318,7 +348,7 @@ static void take_news(const struct kernel *k, struct run *run)
 		n = k->read(k, run->channel, &message, sizeof(message));
 	while (n == -EINTR);
 	if (n != (ssize_t)sizeof(message)) {
-		close_channel(k, run);
+		close_all(k, run);
 		lose_keeper(k, run);
 		run->state = RUN_ENDED;
 		return;
@@ -333,25 +363,71 @@ static void take_news(const struct kernel *k, struct run *run)
 	case KEEPER_ENDED:
 		run->outcome = message.outcome;
 		run->state = RUN_ENDED;
-		close_channel(k, run);
+		close_all(k, run);
 		return;
 	}
 }
 
+void run_fds(const struct run *run, struct pollfd ret[RUN_FDS])
+{
+	ret[0] = (struct pollfd){ .fd = run->channel, .events = POLLIN };
+	for (size_t i = 1; i < RUN_FDS; i++)
+		ret[i] = (struct pollfd){ .fd = -1 };
+	if (run->network)
+		network_fds(run->network, ret + 1);
+}
+
+int run_fd(const struct run *run)
+{
+	int fd = run->network ? network_fd(run->network) : -1;
+
+	return fd < 0 ? run->channel : fd;
+}
+
+bool run_act(const struct kernel *k, struct run *run, const struct pollfd fds[RUN_FDS])
+{
+	bool asked = false;
+
+	for (size_t i = 1; i < RUN_FDS; i++)
+		asked |= fds[i].revents != 0;
+	/* The listener comes before the news that the module is confined. */
+	if (asked)
+		network_serve(run->network);
+	if (fds[0].revents)
+		take_news(k, run);
+	return fds[0].revents;
+}
+
 int run_next(const struct kernel *k, struct run *run, int timeout_ms)
 {
-	struct pollfd news = { .fd = run->channel, .events = POLLIN };
-	int r;
+	int64_t end = timeout_ms > 0 ? k->now_us(k) + timeout_ms * INT64_C(1000) : 0;
 
-	if (run->channel < 0)
-		return 0;
-	r = k->poll(k, &news, 1, timeout_ms);
-	if (r == 0)
-		return -ETIMEDOUT;
-	if (r < 0)
-		return r;
-	take_news(k, run);
+	while (run->channel >= 0) {
+		struct pollfd fds[RUN_FDS];
+		int r;
+
+		run_fds(run, fds);
+		r = k->poll(k, fds, RUN_FDS, timeout_ms);
+		if (r < 0)
+			return r;
+		if (r == 0)
+			return -ETIMEDOUT;
+		if (run_act(k, run, fds))
+			return 0;
+		if (timeout_ms > 0)
+			timeout_ms = (int)((end - k->now_us(k) + 999) / 1000);
+		if (timeout_ms == 0 || (timeout_ms < 0 && end > 0))
+			return -ETIMEDOUT;
+	}
 	return 0;
+}
+
+void run_counts(const struct run *run, struct supervise_counts *ret)
+{
+	if (run->network)
+		network_counts(run->network, ret);
+	else
+		*ret = run->counts;
 }
 
 static int command(const struct kernel *k, struct run *run, char what)
@@ -375,8 +451,5 @@ int run_kill(const struct kernel *k, struct run *run)
 
 void run_free(const struct kernel *k, struct run *run)
 {
-	if (run->channel < 0)
-		return;
-	/* To the keeper this is the end of its parent. It ends everything, and then itself. */
-	close_channel(k, run);
+	close_all(k, run);
 }

@@ -4,6 +4,7 @@
 #ifndef LAUNCH_RUN_H
 #define LAUNCH_RUN_H
 
+#include <poll.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -14,6 +15,7 @@
 #include "launch/keeper.h"
 #include "launch/leaf.h"
 #include "launch/outcome.h"
+#include "launch/run_network.h"
 
 enum container_choice {
 	CHOOSE_AUTO, /* a leaf where one can be made, else a group */
@@ -37,6 +39,7 @@ struct run_options {
 	int64_t guard_ms;
 	int64_t grace_ms;
 	int64_t timeout_ms;
+	struct network_options network;
 };
 
 #define RUN_GUARD_MS 60000 /* spec/wire.md §2 */
@@ -60,10 +63,13 @@ enum run_state {
 struct run {
 	enum run_state state;
 	struct container container;
-	struct fault no_leaf;	/* why CHOOSE_AUTO came to a group; "" */
-	struct reaped reaped;	/* what ended runs had left behind, and is gone now */
-	int channel;		/* readable when there is news: run_next(). -1: none to come */
-	struct outcome outcome; /* of RUN_ENDED */
+	struct fault no_leaf;		/* why CHOOSE_AUTO came to a group; "" */
+	struct reaped reaped;		/* what ended runs had left behind, and is gone now */
+	int channel;			/* from the keeper; -1: it has ended */
+	struct network *network;	/* NULL: it has ended too */
+	struct supervise_counts counts; /* of the supervisor, once it has ended */
+	bool proxy_failed;		/* the proxy did not end well */
+	struct outcome outcome;		/* of RUN_ENDED */
 };
 
 /* Find the delegated cgroup, step aside in it, hand its controllers down, and clear what ended runs
@@ -79,10 +85,26 @@ int run_setup(const struct kernel *k, pid_t launcher_pid, struct fault *why);
 int run_start(const struct kernel *k, const struct run_options *o, struct run *ret,
 	      struct fault *why);
 
-/* Wait for news, `timeout_ms` at most (-1: for ever). Returns 0 with run->state new; -ETIMEDOUT; or
- * -EINTR. After RUN_ENDED nothing of the module is left but what outcome.left_behind says.
+/* What to wait for before run_act(). */
+#define RUN_FDS (1 + NETWORK_FDS)
+void run_fds(const struct run *run, struct pollfd ret[RUN_FDS]);
+
+/* The same as one descriptor; -1: there is nothing more to come. */
+int run_fd(const struct run *run);
+
+/* Do what they say there is to do: make the module's connections, take news. Returns whether there
+ * was news, as below.
+ */
+bool run_act(const struct kernel *k, struct run *run, const struct pollfd fds[RUN_FDS]);
+
+/* Wait for news, `timeout_ms` at most (-1: for ever), and do what there is to do meanwhile. Returns
+ * 0 with run->state new; -ETIMEDOUT; or -EINTR. After RUN_ENDED nothing of the module is left but
+ * what outcome.left_behind says.
  */
 int run_next(const struct kernel *k, struct run *run, int timeout_ms);
+
+/* What became of the calls that were put to the supervisor, until now. */
+void run_counts(const struct run *run, struct supervise_counts *ret);
 
 /* SIGTERM, the grace time, SIGKILL; or SIGKILL at once. Its end is news. */
 int run_stop(const struct kernel *k, struct run *run);

@@ -138,39 +138,29 @@ static int set_result(struct run_command *c, const char *value)
 	return *value ? 0 : -EINVAL;
 }
 
-static int add_argument(struct run_command *c, const char *name, const char *value)
-{
-	struct network_options *n = &c->network;
-
-	if (n->count + 2 > RUN_PROXY_ARGUMENTS_MAX)
-		return -ERANGE;
-	n->arguments[n->count++] = name;
-	n->arguments[n->count++] = value;
-	return 0;
-}
-
 static int set_egress_allow(struct run_command *c, const char *value)
 {
 	struct host_entry entry;
 
-	return host_entry_read(value, &entry, NULL) < 0 ? -EINVAL
-							: add_argument(c, "--allow", value);
+	return host_entry_read(value, &entry, NULL) < 0
+		       ? -EINVAL
+		       : network_argument(&c->options.network, "--allow", value);
 }
 
 static int set_egress_allow_file(struct run_command *c, const char *value)
 {
-	return add_argument(c, "--allow-file", value);
+	return network_argument(&c->options.network, "--allow-file", value);
 }
 
 static int set_egress_log(struct run_command *c, const char *value)
 {
-	c->network.log = value;
+	c->options.network.log = value;
 	return *value ? 0 : -EINVAL;
 }
 
 static int set_supervise(struct run_command *c, const char *value)
 {
-	return supervise_choice_read(value, &c->network.supervise);
+	return supervise_choice_read(value, &c->options.network.supervise);
 }
 
 static const struct option {

@@ -5,12 +5,10 @@
 #include "kabi/fault.h"
 #include "kabi/text.h"
 #include "launch/run.h"
-#include "launch/run_network.h"
 
 struct run_command {
 	struct run_options options; /* but for launcher and envp */
 	const char *result;	    /* NULL: none */
-	struct network_options network;
 };
 
 /* Take argv[1..) of a run apart: options, "--", the module's own arguments. *ret is large: make it

@@ -5,12 +5,15 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "kabi/path.h"
 #include "kabi/text.h"
 #include "launch/ask.h"
 #include "launch/policy_print.h"
+#include "launch/run.h"
 #include "launch/run_mounts.h"
 
 #define PROXY_VARIABLE "OARBANK_EGRESS_EXEC"
@@ -22,6 +25,28 @@ static const char *const variables[] = {
 };
 #define VARIABLE_COUNT 5
 static const char *const removed[] = { "NO_PROXY", "no_proxy", "all_proxy" };
+
+/* The launcher's end of the supervisor's channel, and the policy. */
+#define OWN_KEEP 2
+
+struct network {
+	struct run_proxy proxy;
+	unsigned asked; /* of us, as bits of launch/ask.h */
+	struct supervise_rules rules;
+	struct supervisor *supervisor;
+	struct supervise_counts counts; /* of one that has ended */
+	int news;	   /* an epoll set: the supervisor and what a starter waits for; -1 */
+	int theirs;	   /* the launcher's end of the supervisor's channel; -1 */
+	int copy;	   /* of the policy, with the proxy's port; -1 */
+	int *keep;	   /* malloc */
+	const char **envp; /* malloc */
+	char policy_path[32];
+	char supervised[64];
+	char variables[VARIABLE_COUNT][48];
+	const char *writable[POLICY_ROOTS_MAX];
+	struct policy policy;
+	char text[POLICY_BYTES_MAX + 1]; /* of the policy, whose strings lie here */
+};
 
 /* ---- the environment ---- */
 
@@ -102,14 +127,16 @@ static int find_proxy(const struct kernel *k, char *const envp[], char buf[PATH_
 static int start_proxy(const struct kernel *k, const struct network_options *options,
 		       char *const envp[], struct network *net, struct fault *why)
 {
+	const char *program = options->program;
 	/* The program, the log, the control, the end. */
 	const char *argv[RUN_PROXY_ARGUMENTS_MAX + 6];
-	char program[PATH_MAX];
+	char found[PATH_MAX];
 	unsigned argc = 1;
-	int r = find_proxy(k, envp, program, why);
+	int r = program ? 0 : find_proxy(k, envp, found, why);
 
 	if (r < 0)
 		return r;
+	program = program ? program : found;
 	for (unsigned i = 0; i < options->count; i++)
 		argv[argc++] = options->arguments[i];
 	if (options->log) {
@@ -121,8 +148,20 @@ static int start_proxy(const struct kernel *k, const struct network_options *opt
 
 /* ---- the policy ---- */
 
+/* What the launcher inherits needs a number above the standard ones. Returns it, and `fd` is
+ * closed; or -errno.
+ */
+static int move_up(const struct kernel *k, int fd)
+{
+	int r = fd > STDERR_FILENO ? fd : k->fcntl(k, fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+
+	if (r != fd)
+		k->close(k, fd);
+	return r;
+}
+
 /* The launcher reads a copy: with our proxy's port, and as it was when it was read here. */
-static int copy_policy(const struct kernel *k, const struct policy *policy, struct network *net,
+static int copy_policy(const struct kernel *k, struct network *net, struct run_options *o,
 		       struct fault *why)
 {
 	/* A control character of a label is six bytes. */
@@ -130,122 +169,180 @@ static int copy_policy(const struct kernel *k, const struct policy *policy, stru
 	struct text t = TEXT_BUF(buf);
 	ssize_t n;
 
-	policy_print(policy, &t);
+	policy_print(&net->policy, &t);
 	if (t.cut)
 		return fault_errno(why, "copy the policy", NULL, EFBIG);
-	net->policy = memfd_create("policy", MFD_CLOEXEC);
-	if (net->policy < 0)
+	net->copy = memfd_create("policy", MFD_CLOEXEC);
+	if (net->copy < 0)
 		return fault_errno(why, "copy the policy", NULL, errno);
-	n = k->write(k, net->policy, buf, t.len);
+	net->copy = move_up(k, net->copy);
+	if (net->copy < 0)
+		return fault_errno(why, "copy the policy", NULL, -net->copy);
+	n = k->write(k, net->copy, buf, t.len);
 	if (n != (ssize_t)t.len)
 		return fault_errno(why, "copy the policy", NULL, n < 0 ? (int)-n : EIO);
 	t = TEXT_BUF(net->policy_path);
 	text_add(&t, "/proc/self/fd/");
-	text_add_int(&t, net->policy);
+	text_add_int(&t, net->copy);
+	o->policy = net->policy_path;
 	return 0;
 }
 
-static int read_policy(const struct kernel *k, const struct network *net,
-		       const struct run_options *o, struct policy *ret, struct fault *why)
+static int read_policy(const struct kernel *k, const char *path, struct network *net,
+		       struct fault *why)
 {
-	static char text[POLICY_BYTES_MAX + 1];
-	int r = net->proxy.port ? policy_read_for_proxy(k, o->policy, net->proxy.port, text,
-							sizeof(text), ret, why)
-				: policy_read(k, o->policy, text, sizeof(text), ret, why);
+	uint16_t port = net->proxy.port;
+	int r = port ? policy_read_for_proxy(k, path, port, net->text, sizeof(net->text),
+					     &net->policy, why)
+		     : policy_read(k, path, net->text, sizeof(net->text), &net->policy, why);
 
 	if (r < 0)
-		fault_prefix(why, o->policy);
+		fault_prefix(why, path);
+	if (r == 0 && port && net->policy.net != NET_EGRESS_ALLOWLIST) {
+		fault_join(why, "the policy's net is not 'egress-allowlist', and there is a proxy",
+			   NULL);
+		r = -EINVAL;
+	}
 	return r;
 }
 
-static int make_supervisor(const struct kernel *k, const struct policy *policy, struct network *net,
-			   struct fault *why)
+/* ---- the supervisor ---- */
+
+static void set_rules(struct network *net)
+{
+	const struct policy *policy = &net->policy;
+
+	net->rules = (struct supervise_rules){
+		.proxy_port = policy->net == NET_EGRESS_ALLOWLIST ? policy->proxy_port : 0,
+		.broker = policy->broker_socket,
+		.writable = net->writable,
+	};
+	for (size_t i = 0; net->asked & ASK_METADATA && i < policy->root_count; i++)
+		if (policy->roots[i].kind == ROOT_RW || policy->roots[i].kind == ROOT_WO)
+			net->writable[net->rules.writable_count++] = policy->roots[i].path;
+}
+
+static int watch(int epoll, int fd)
+{
+	struct epoll_event event = { .events = EPOLLIN };
+
+	return epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
+}
+
+static int make_supervisor(const struct kernel *k, struct network *net, struct fault *why)
 {
 	int ends[2];
 	int r = k->channel(k, ends);
 
 	if (r < 0)
 		return fault_errno(why, "make a channel for the listener", NULL, -r);
-	net->theirs = ends[1];
-	net->rules = (struct supervise_rules){
-		.proxy_port = policy->net == NET_EGRESS_ALLOWLIST ? policy->proxy_port : 0,
-		.broker = policy->broker_socket,
-		.writable = net->writable,
-	};
-	for (size_t i = 0; i < policy->root_count; i++)
-		if (policy->roots[i].kind == ROOT_RW || policy->roots[i].kind == ROOT_WO)
-			net->writable[net->rules.writable_count++] = policy->roots[i].path;
-	return supervisor_new(ends[0], &net->rules, &net->supervisor, why);
+	net->theirs = move_up(k, ends[1]);
+	if (net->theirs < 0) {
+		k->close(k, ends[0]);
+		return fault_errno(why, "make a channel for the listener", NULL, -net->theirs);
+	}
+	set_rules(net);
+	r = supervisor_new(ends[0], &net->rules, &net->supervisor, why);
+	if (r < 0)
+		return r;
+	net->news = epoll_create1(EPOLL_CLOEXEC);
+	r = net->news < 0 ? -errno : watch(net->news, supervisor_fd(net->supervisor));
+	return r < 0 ? fault_errno(why, "watch the supervisor", NULL, -r) : 0;
 }
 
 /* What the launcher inherits beside what it would have. */
-static int hand_on(struct network *net, struct run_options *o, struct fault *why)
+static int make_keep(struct network *net, struct run_options *o, struct fault *why)
 {
-	unsigned count = 0;
-
+	net->keep = calloc(o->keep_count + OWN_KEEP, sizeof(*net->keep));
+	if (!net->keep)
+		return fault_errno(why, "make the descriptors", NULL, ENOMEM);
+	for (unsigned i = 0; i < o->keep_count; i++)
+		net->keep[i] = o->keep[i];
 	if (net->theirs >= 0)
-		net->keep[count++] = net->theirs;
-	if (net->policy >= 0) {
-		net->keep[count++] = net->policy;
-		o->policy = net->policy_path;
-	}
+		net->keep[o->keep_count++] = net->theirs;
+	if (net->copy >= 0)
+		net->keep[o->keep_count++] = net->copy;
 	o->keep = net->keep;
-	o->keep_count = count;
-	return make_environment(net, o, why);
+	return 0;
+}
+
+static int begin(const struct kernel *k, struct run_options *o, struct network *net,
+		 struct fault *why)
+{
+	int r = 0;
+
+	if (o->network.count > 0)
+		r = start_proxy(k, &o->network, o->envp, net, why);
+	if (r < 0)
+		return r;
+	r = read_policy(k, o->policy, net, why);
+	if (r == 0)
+		r = mounts_check(k, &net->policy, why);
+	if (r < 0)
+		return r;
+	net->asked = supervise_choice_asks(o->network.supervise, &net->policy);
+	if (o->network.count > 0 || o->network.supervise != SUPERVISE_NONE)
+		r = copy_policy(k, net, o, why);
+	if (r == 0 && net->asked)
+		r = make_supervisor(k, net, why);
+	if (r == 0)
+		r = make_keep(net, o, why);
+	return r == 0 ? make_environment(net, o, why) : r;
 }
 
 /* ---- public ---- */
 
-void network_init(struct network *net)
+int network_argument(struct network_options *options, const char *name, const char *value)
 {
-	*net = (struct network){ .proxy.control = -1, .theirs = -1, .policy = -1 };
+	if (options->count + 2 > RUN_PROXY_ARGUMENTS_MAX)
+		return -ERANGE;
+	options->arguments[options->count++] = name;
+	options->arguments[options->count++] = value;
+	return 0;
 }
 
-int network_begin(const struct kernel *k, const struct network_options *options,
-		  struct run_options *o, struct network *net, struct fault *why)
+int network_new(const struct kernel *k, struct run_options *o, struct network **ret,
+		struct fault *why)
 {
-	static struct policy policy;
-	struct fault unread;
-	bool granted;
-	int r = 0;
+	struct network *net = calloc(1, sizeof(*net));
+	int r;
 
-	if (options->count > 0)
-		r = start_proxy(k, options, o->envp, net, why);
+	if (!net)
+		return fault_errno(why, "make the network", NULL, ENOMEM);
+	net->proxy.control = net->news = net->theirs = net->copy = -1;
+	r = begin(k, o, net, why);
 	if (r < 0)
-		return r;
-	r = read_policy(k, net, o, &policy, &unread);
-	if (r < 0 && net->proxy.pid == 0)
-		return 0; /* for the launcher to refuse, as it does */
-	if (r < 0) {
-		*why = unread;
-		return r;
-	}
-	if (net->proxy.pid > 0 && policy.net != NET_EGRESS_ALLOWLIST) {
-		fault_join(why, "the policy's net is not 'egress-allowlist', and there is a proxy",
-			   NULL);
-		return -EINVAL;
-	}
-	r = mounts_check(k, &policy, why);
-	if (r < 0)
-		return r;
-	net->asked = supervise_choice_asks(options->supervise, &policy);
-	granted = policy.net != NET_NONE || policy.broker_socket || net->asked;
-	if (net->asked)
-		r = make_supervisor(k, &policy, net, why);
-	if (r == 0 && granted)
-		r = copy_policy(k, &policy, net, why);
-	return r == 0 && granted ? hand_on(net, o, why) : r;
+		network_free(k, net);
+	else
+		*ret = net;
+	return r;
 }
 
-void network_started(const struct kernel *k, struct network *net)
+/* What is the module's alone. */
+static void let_go(const struct kernel *k, struct network *net)
 {
 	if (net->theirs >= 0)
 		k->close(k, net->theirs);
-	if (net->policy >= 0)
-		k->close(k, net->policy);
-	net->theirs = net->policy = -1;
+	if (net->copy >= 0)
+		k->close(k, net->copy);
+	net->theirs = net->copy = -1;
 	free(net->envp);
+	free(net->keep);
 	net->envp = NULL;
+	net->keep = NULL;
+}
+
+int network_started(const struct kernel *k, struct network *net, int news, struct fault *why)
+{
+	int r = net->news < 0 ? 0 : watch(net->news, news);
+
+	let_go(k, net);
+	return r < 0 ? fault_errno(why, "watch the module", NULL, -r) : 0;
+}
+
+int network_fd(const struct network *net)
+{
+	return net->news;
 }
 
 void network_fds(const struct network *net, struct pollfd ret[NETWORK_FDS])
@@ -261,15 +358,28 @@ void network_fds(const struct network *net, struct pollfd ret[NETWORK_FDS])
 void network_serve(struct network *net)
 {
 	if (net->supervisor && !supervisor_run(net->supervisor)) {
+		supervisor_counts(net->supervisor, &net->counts);
 		supervisor_free(net->supervisor);
 		net->supervisor = NULL;
 	}
 }
 
-int network_end(const struct kernel *k, struct network *net)
+void network_counts(const struct network *net, struct supervise_counts *ret)
 {
-	network_started(k, net);
+	if (net->supervisor)
+		supervisor_counts(net->supervisor, ret);
+	else
+		*ret = net->counts;
+}
+
+int network_free(const struct kernel *k, struct network *net)
+{
+	int r = run_proxy_stop(k, &net->proxy);
+
+	let_go(k, net);
 	supervisor_free(net->supervisor);
-	net->supervisor = NULL;
-	return run_proxy_stop(k, &net->proxy) == 0 ? 0 : 1;
+	if (net->news >= 0)
+		close(net->news);
+	free(net);
+	return r == 0 ? 0 : -ECHILD;
 }

@@ -4,58 +4,57 @@
 #ifndef LAUNCH_RUN_NETWORK_H
 #define LAUNCH_RUN_NETWORK_H
 
-#include <stdbool.h>
-#include <stdint.h>
+#include <poll.h>
 
 #include "kabi/fault.h"
 #include "kabi/kernel.h"
-#include "launch/run.h"
 #include "launch/run_proxy.h"
 #include "launch/supervise.h"
 #include "launch/supervise_choice.h"
-#include "launch/supervise_metadata.h"
 
-/* What the command line says of it. */
+struct run_options;
+
+/* All zero: no proxy, and a supervisor when the policy grants a network or a broker. */
 struct network_options {
 	enum supervise_choice supervise;
-	const char *log; /* of the proxy; NULL: none */
-	unsigned count;	 /* of arguments of the proxy; 0: no proxy */
+	const char
+		*program; /* of the proxy; NULL: OARBANK_EGRESS_EXEC, or oarbank-egress beside us */
+	const char *log;  /* of the proxy; NULL: none */
+	unsigned count;	  /* of arguments of the proxy; 0: no proxy */
 	const char *arguments[RUN_PROXY_ARGUMENTS_MAX];
 };
 
-struct network {
-	struct run_proxy proxy;
-	struct supervise_rules rules;
-	struct supervisor *supervisor;
-	int theirs; /* the launcher's end of the supervisor's channel; -1 */
-	int policy; /* a copy with the proxy's port; -1 */
-	char policy_path[32];
-	char supervised[64];
-	char variables[5][48];
-	const char **envp; /* malloc */
-	const char *writable[METADATA_ROOTS_MAX];
-	unsigned asked; /* of us, as bits of launch/ask.h */
-	int keep[2];
-};
+/* Add an argument with its value. Returns 0, or -ERANGE when there is no room. */
+int network_argument(struct network_options *options, const char *name, const char *value);
 
-/* Nothing, so that network_end() has nothing to do. */
-void network_init(struct network *net);
+struct network;
 
-/* Make what the policy needs, and change `o` so that the module is started with it: its policy,
- * environment and descriptors. Returns 0, or -errno with `why`; then, too, network_end() is due.
+/* Make what o->network and the policy need, and change the rest of `o` so that the module is
+ * started with it: its policy, environment and descriptors, which are the network's then. Returns
+ * 0, or -errno with `why`, and nothing is left.
  */
-int network_begin(const struct kernel *k, const struct network_options *options,
-		  struct run_options *o, struct network *net, struct fault *why);
+int network_new(const struct kernel *k, struct run_options *o, struct network **ret,
+		struct fault *why);
 
-/* Let go of what is the module's, once it is started. */
-void network_started(const struct kernel *k, struct network *net);
+/* The module is started: let go of what is its own. `news` is what its starter waits for. Returns
+ * 0, or -errno with `why`.
+ */
+int network_started(const struct kernel *k, struct network *net, int news, struct fault *why);
 
-/* What to wait for before network_serve(). */
+/* Readable when there is something to do, or `news` is; -1: there is nothing but `news`. */
+int network_fd(const struct network *net);
+
+/* What else to wait for before network_serve(); sooner than by network_fd(). */
 #define NETWORK_FDS SUPERVISOR_FDS
 void network_fds(const struct network *net, struct pollfd ret[NETWORK_FDS]);
+
+/* Do what there is to do, without waiting. */
 void network_serve(struct network *net);
 
-/* End all of it. Returns what the proxy did: 0, or 1 when it ended badly. */
-int network_end(const struct kernel *k, struct network *net);
+/* What became of the calls that were put to us; all zero when none could be. */
+void network_counts(const struct network *net, struct supervise_counts *ret);
+
+/* End all of it. Returns 0, or -ECHILD when the proxy did not end well. */
+int network_free(const struct kernel *k, struct network *net);
 
 #endif

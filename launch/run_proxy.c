@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -11,6 +12,7 @@
 #define URL "http://127.0.0.1:"
 #define START_MS 10000
 #define CONTROL_FD 3
+#define LAST_FD INT_MAX
 #define EXIT_NOT_EXECUTED 71
 
 /* In the child. */
@@ -22,8 +24,11 @@ static void become(const struct kernel *k, const char *program, const char **arg
 	k->signal_unblock_all(k);
 	/* One that has that number already would be closed by the exec. */
 	if (k->dup_onto(k, says, 1) == 1 && k->dup_onto(k, control, CONTROL_FD) == CONTROL_FD &&
-	    k->fcntl(k, CONTROL_FD, F_SETFD, 0) == 0)
+	    k->fcntl(k, CONTROL_FD, F_SETFD, 0) == 0) {
+		/* What is the module's, or our parent's. Before Linux 5.9 it stays. */
+		k->close_range(k, CONTROL_FD + 1, LAST_FD, 0);
 		k->execve(k, program, (char *const *)argv, envp);
+	}
 	k->exit(k, EXIT_NOT_EXECUTED);
 }
 

@@ -214,6 +214,7 @@ static void next_event(struct world *w, int timeout_ms)
 static int world_poll(const struct kernel *k, struct pollfd *fds, unsigned count, int timeout_ms)
 {
 	struct world *w = of(k);
+	bool keeper = w->script && count == 3;
 	enum world_event event;
 	int r = world_note_number(k, "poll", count);
 
@@ -221,11 +222,11 @@ static int world_poll(const struct kernel *k, struct pollfd *fds, unsigned count
 		return r;
 	for (unsigned i = 0; i < count; i++)
 		fds[i].revents = 0;
-	if (count != 3 && w->news) {
+	if (!keeper && w->news) {
 		fds[0].revents = POLLIN;
 		return 1;
 	}
-	if (count != 3) {
+	if (!keeper) {
 		/* A pause, or the last look at what was said. */
 		w->now += (int64_t)timeout_ms * 1000;
 		return 0;

@@ -1,15 +1,20 @@
 /* liboarbank-launch as an agent uses it: through its header alone, from a process with threads,
  * without a disposition for SIGCHLD, several modules at a time. TAP.
  */
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +23,7 @@
 
 static char policy[] = "/tmp/oarbank-library-XXXXXX";
 static char launcher[PATH_MAX + 32];
+static char egress[PATH_MAX + 32];
 static int failures;
 
 static void check(int good, const char *name)
@@ -208,9 +214,223 @@ static void many(void)
 	check(right == 8, "eight modules at a time");
 }
 
+/* ---- supervision ---- */
+
+static int listen_on(uint32_t address, uint16_t port, uint16_t *ret_port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
+	socklen_t len = sizeof(in);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	in.sin_addr.s_addr = htonl(address);
+	if (bind(fd, (struct sockaddr *)&in, len) < 0 || listen(fd, 16) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&in, &len) < 0)
+		abort();
+	*ret_port = ntohs(in.sin_port);
+	return fd;
+}
+
+static int accepted(int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC);
+
+	if (fd >= 0)
+		close(fd);
+	return fd >= 0;
+}
+
+static void write_policy(const char *path, uint16_t port)
+{
+	FILE *f = fopen(path, "w");
+
+	if (!f || fprintf(f, "{\"net\":\"egress-allowlist\",\"proxy_port\":%u}", port) < 0 ||
+	    fclose(f) != 0)
+		abort();
+}
+
+/* bash connects to 127.0.0.1 and to another address on the same port. */
+#define CONNECTS                                                           \
+	"exec 3<>/dev/tcp/127.0.0.1/$0 && echo there >&3 && exec 3>&- && " \
+	"{ ! exec 4<>/dev/tcp/127.0.0.2/$0; } 2>/dev/null"
+
+struct place {
+	char policy[64];
+	char port[8];
+	int proxy;
+	int elsewhere;
+};
+
+static void make_place(struct place *p)
+{
+	uint16_t port;
+
+	p->proxy = listen_on(INADDR_LOOPBACK, 0, &port);
+	p->elsewhere = listen_on(INADDR_LOOPBACK + 1, port, &port);
+	snprintf(p->policy, sizeof(p->policy), "%s-%u", policy, port);
+	snprintf(p->port, sizeof(p->port), "%u", port);
+	write_policy(p->policy, port);
+}
+
+static void end_place(struct place *p)
+{
+	unlink(p->policy);
+	close(p->proxy);
+	close(p->elsewhere);
+}
+
+/* Two at a time, by one descriptor each, as an event loop has it. */
+static void supervised(void)
+{
+	struct place places[2];
+	struct oarbank_module *modules[2];
+	struct oarbank_launch_calls calls = { .size = sizeof(calls) };
+	int code[2] = { -1, -1 };
+	int numbers[2];
+
+	for (int i = 0; i < 2; i++) {
+		struct oarbank_launch_options o;
+		char *const argv[] = { "/bin/bash", "-c", CONNECTS, places[i].port, NULL };
+
+		make_place(&places[i]);
+		o = options_of(argv);
+		o.policy = places[i].policy;
+		modules[i] = start(&o);
+		numbers[i] = oarbank_launch_fd(modules[i]);
+	}
+	while (oarbank_launch_fd(modules[0]) >= 0 || oarbank_launch_fd(modules[1]) >= 0) {
+		struct pollfd fds[2];
+
+		for (int i = 0; i < 2; i++)
+			fds[i] = (struct pollfd){ .fd = oarbank_launch_fd(modules[i]),
+						  .events = POLLIN };
+		if (poll(fds, 2, 10000) <= 0)
+			break;
+		for (int i = 0; i < 2; i++)
+			if (fds[i].revents && fds[i].fd == numbers[i])
+				oarbank_launch_wait(modules[i], 0);
+	}
+	for (int i = 0; i < 2; i++) {
+		code[i] = outcome_of(modules[i]).code;
+		check(code[i] == 0 && accepted(places[i].proxy) && !accepted(places[i].elsewhere),
+		      "a supervised module reaches its proxy and nothing else");
+	}
+	check(oarbank_launch_calls(modules[0], &calls) == 0 && calls.connected == 1 &&
+		      calls.refused == 1 && calls.failed == 0 && calls.changed == 0,
+	      "the calls are counted");
+	calls.size = 1;
+	check(oarbank_launch_calls(modules[0], &calls) == -EINVAL, "counts of another size");
+	for (int i = 0; i < 2; i++) {
+		oarbank_launch_free(modules[i]);
+		end_place(&places[i]);
+	}
+}
+
+/* The control: it would reach the other address. */
+static void not_supervised(void)
+{
+	struct place place;
+	char *const argv[] = { "/bin/bash", "-c", CONNECTS, place.port, NULL };
+	struct oarbank_launch_options o = options_of(argv);
+	struct oarbank_launch_outcome outcome;
+	struct oarbank_module *module;
+
+	make_place(&place);
+	o.policy = place.policy;
+	o.supervise = OARBANK_SUPERVISE_NONE;
+	module = start(&o);
+	outcome = outcome_of(module);
+	if (strcmp(outcome.reason, "launch_failed") == 0)
+		printf("ok - without a supervisor it reaches another address # SKIP not confined "
+		       "here: %s\n",
+		       outcome.detail);
+	else
+		check(outcome.code == 1 && accepted(place.proxy) && accepted(place.elsewhere),
+		      "without a supervisor it reaches another address");
+	oarbank_launch_free(module);
+	end_place(&place);
+}
+
+static void changes(void)
+{
+	char outside[] = "/tmp/oarbank-library-outside-XXXXXX";
+	char inside[] = "/tmp/oarbank-library-inside-XXXXXX";
+	char path[64];
+	char *const argv[] = { "/bin/sh", "-c",
+			       "touch f && chmod 604 f && { ! chmod 604 \"$0\"; } 2>/dev/null",
+			       outside, NULL };
+	struct oarbank_launch_options o = options_of(argv);
+	struct oarbank_launch_calls calls = { .size = sizeof(calls) };
+	struct oarbank_module *module;
+	struct stat st;
+	FILE *f;
+
+	close(mkstemp(outside));
+	if (!mkdtemp(inside))
+		abort();
+	snprintf(path, sizeof(path), "%s.json", inside);
+	f = fopen(path, "w");
+	if (!f || fprintf(f, "{\"rw\":[\"%s\"]}", inside) < 0 || fclose(f) != 0)
+		abort();
+	o.policy = path;
+	o.directory = inside;
+	o.supervise = OARBANK_SUPERVISE_METADATA;
+	module = start(&o);
+	check(outcome_of(module).code == 0 && stat(outside, &st) == 0 &&
+		      (st.st_mode & 0777) == 0600,
+	      "metadata is changed in a writable folder and not outside");
+	oarbank_launch_calls(module, &calls);
+	check(calls.changed > 0 && calls.refused > 0, "changes are counted");
+	oarbank_launch_free(module);
+	unlink(path);
+	unlink(outside);
+	snprintf(path, sizeof(path), "%s/f", inside);
+	unlink(path);
+	rmdir(inside);
+}
+
+static void a_proxy(void)
+{
+	const char *const allow[] = { "a.example", "*.b.example:8443", NULL };
+	const char *const wrong[] = { "1.2.3.4", NULL };
+	char *const argv[] = {
+		"/bin/bash", "-c",
+		"exec 3<>/dev/tcp/127.0.0.1/${HTTPS_PROXY##*:} && "
+		"printf 'CONNECT c.example:443 HTTP/1.1\\r\\n\\r\\n' >&3 && "
+		"read -r answer <&3 && case $answer in *403*) exit 0;; *) exit 1;; esac",
+		NULL
+	};
+	struct oarbank_launch_options o = options_of(argv);
+	struct oarbank_module *module = NULL;
+	char why[400] = "";
+	struct place place;
+
+	make_place(&place);
+	o.policy = place.policy;
+	o.egress_allow = allow;
+	o.egress = egress;
+	module = start(&o);
+	check(outcome_of(module).code == 0, "a proxy of the module's own");
+	oarbank_launch_free(module);
+	o.egress_allow = wrong;
+	check(oarbank_launch_start(&o, &module, why, sizeof(why)) == -EINVAL &&
+		      strstr(why, "1.2.3.4"),
+	      "an address is no host to allow");
+	o.egress_allow = allow;
+	o.egress = "/no/such/program";
+	check(oarbank_launch_start(&o, &module, why, sizeof(why)) < 0 && strstr(why, "proxy"),
+	      "a proxy that cannot be had is no start");
+	o.egress = egress;
+	o.policy = policy;
+	check(oarbank_launch_start(&o, &module, why, sizeof(why)) == -EINVAL &&
+		      strstr(why, "egress-allowlist"),
+	      "a proxy for a policy without a network is no start");
+	end_place(&place);
+}
+
 static void wrong_options(void)
 {
 	char *const argv[] = { "relative", NULL };
+	char *const right[] = { "/bin/true", NULL };
 	struct oarbank_launch_options options = options_of(argv);
 	struct oarbank_module *module = NULL;
 	char why[8];
@@ -220,6 +440,16 @@ static void wrong_options(void)
 	options.size++;
 	check(oarbank_launch_start(&options, &module, NULL, 0) == -EINVAL,
 	      "options of another size");
+	options.size = offsetof(struct oarbank_launch_options, supervise);
+	options.supervise = 77;
+	options.argv = right;
+	module = start(&options);
+	check(module && outcome_of(module).code == 0, "options of an older caller");
+	oarbank_launch_free(module);
+	module = NULL;
+	options.size = sizeof(options);
+	check(oarbank_launch_start(&options, &module, NULL, 0) == -EINVAL && !module,
+	      "a supervision that there is not");
 }
 
 static void *idle(void *arg)
@@ -239,6 +469,7 @@ int main(void)
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	snprintf(launcher, sizeof(launcher), "%s/oarbank-sandbox",
 		 realpath(build ? build : "build", resolved) ? resolved : "build");
+	snprintf(egress, sizeof(egress), "%s/oarbank-egress", resolved);
 	if (fd < 0 || write(fd, "{\"net\":\"none\"}", 14) != 14)
 		abort();
 	close(fd);
@@ -250,6 +481,10 @@ int main(void)
 	acting();
 	letting_go();
 	many();
+	supervised();
+	not_supervised();
+	changes();
+	a_proxy();
 	wrong_options();
 	unlink(policy);
 	return failures != 0;

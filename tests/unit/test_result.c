@@ -90,6 +90,9 @@ static void an_ended_one_says_how(void **state)
 		.killed = 7,
 		.why = { "why" },
 	};
+	run.counts = (struct supervise_counts){
+		.changed = 1, .connected = 2, .refused = 3, .failed = 4
+	};
 	size_t len = print(&run, &limits);
 	static const char *const members[] = {
 		"\"state\":\"ended\"",
@@ -108,6 +111,7 @@ static void an_ended_one_says_how(void **state)
 		"\"memory_limit_bytes\":1024",
 		"\"cpu_limit_milli\":1500",
 		"\"pids_limit\":3",
+		"\"calls_connected\":2,\"calls_changed\":1,\"calls_refused\":3,\"calls_failed\":4",
 	};
 	for (size_t i = 0; i < COUNT(members); i++)
 		assert_non_null(strstr(text, members[i]));
@@ -343,11 +347,11 @@ static void a_network_of_its_own(void **state)
 
 	(void)state;
 	assert_int_equal(run_command_parse(COUNT(argv) - 1, argv, &c, &why), 0);
-	assert_int_equal(c.network.count, COUNT(arguments));
+	assert_int_equal(c.options.network.count, COUNT(arguments));
 	for (size_t i = 0; i < COUNT(arguments); i++)
-		assert_string_equal(c.network.arguments[i], arguments[i]);
-	assert_string_equal(c.network.log, "l");
-	assert_int_equal(c.network.supervise, SUPERVISE_NONE);
+		assert_string_equal(c.options.network.arguments[i], arguments[i]);
+	assert_string_equal(c.options.network.log, "l");
+	assert_int_equal(c.options.network.supervise, SUPERVISE_NONE);
 	for (size_t i = 0; i < COUNT(wrong); i++) {
 		char *line[] = { "oarbank-run", "--policy", "p",  wrong[i][0],
 				 wrong[i][1],	"--",	    "/m", NULL };
@@ -363,8 +367,8 @@ static void what_is_not_said_is_as_usual(void **state)
 
 	(void)state;
 	assert_int_equal(run_command_parse(COUNT(argv) - 1, argv, &c, &why), 0);
-	assert_int_equal(c.network.count, 0);
-	assert_int_equal(c.network.supervise, SUPERVISE_AUTO);
+	assert_int_equal(c.options.network.count, 0);
+	assert_int_equal(c.options.network.supervise, SUPERVISE_AUTO);
 	assert_int_equal(c.options.guard_ms, 60000);
 	assert_int_equal(c.options.grace_ms, 20000);
 	assert_int_equal(c.options.timeout_ms, 0);
