@@ -46,15 +46,18 @@ dist: ## make the source tarball, the same bytes each time
 	@gzip -9nf $(TARBALL:.gz=)
 	@sha256sum $(TARBALL)
 
-# The packages, in build/deb/. docs/debian is their debian/ directory.
+# The packages, in build/deb/. docs/debian is their debian/ directory. With BUILT=DIR the objects are
+# those of that build directory, so that nothing is compiled: it says -b -nc in DEB_FLAGS, too.
 deb: dist ## build the Debian packages
 	@rm -rf $(B)/deb
 	@mkdir -p $(B)/deb
 	@tar -xf $(TARBALL) -C $(B)/deb
 	@cp -a $(B)/deb/$(DIST)/docs/debian $(B)/deb/$(DIST)/debian
-	@cd $(B)/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL DEB_BUILD_OPTIONS=parallel=$$(nproc) \
+	$(if $(BUILT),@mkdir $(B)/deb/$(DIST)/build && cp -a $(addprefix $(abspath $(BUILT))/,rel static pic) $(B)/deb/$(DIST)/build)
+	@cd $(B)/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL DEB_BUILD_OPTIONS="parallel=$$(nproc) $$DEB_BUILD_OPTIONS" \
 		dpkg-buildpackage -us -uc $(DEB_FLAGS) >../build.log 2>&1 || { tail -40 ../build.log; exit 1; }
 	@ls -l $(B)/deb/*.deb
 
-check-package: deb ## look at the Debian packages: lintian, contents, and whether they work
-	@tests/package/check_deb.sh $(B)
+check-package: deb ## make check's test of the packages, of those of make deb; as root in a clean Debian, too
+	@tests/package/check_deb.sh $(B)/deb
+	@tests/package/clean_root.sh $(B)/deb
