@@ -64,6 +64,21 @@ int file_read_int(const struct kernel *k, const char *path, int64_t *ret)
 	return text_int(buf, INT64_MIN + 1, INT64_MAX, ret);
 }
 
+int file_write_all(const struct kernel *k, int fd, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t n = k->write(k, fd, text, len);
+
+		if (n == -EINTR)
+			continue;
+		if (n <= 0)
+			return n < 0 ? (int)n : -EIO;
+		text += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
 int file_write(const struct kernel *k, const char *path, const char *text)
 {
 	size_t len = strlen(text);

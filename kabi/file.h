@@ -21,6 +21,9 @@ ssize_t file_read_line(const struct kernel *k, const char *path, char *buf, size
 /* A file that holds one decimal number. -EINVAL when it holds anything else. */
 int file_read_int(const struct kernel *k, const char *path, int64_t *ret);
 
+/* Write all of text[0..len) to `fd`, as far as it takes several pieces. Returns 0, or -errno. */
+int file_write_all(const struct kernel *k, int fd, const char *text, size_t len);
+
 /* Write `text` to an existing file in one piece, as cgroup files want it. Returns 0; -EIO when only
  * a part was taken; or -errno.
  */

@@ -40,21 +40,6 @@ static const struct kernel *const k = &kernel_live;
 
 /* ---- output ---- */
 
-static int write_all(int fd, const char *s, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = k->write(k, fd, s, len);
-
-		if (n == -EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? (int)n : -EIO;
-		s += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 static void complain(const char *what, const char *more)
 {
 	char line[FAULT_TEXT_MAX + 64];
@@ -67,7 +52,7 @@ static void complain(const char *what, const char *more)
 		text_add_shown(&t, more);
 	}
 	text_add(&t, "\n");
-	write_all(STDERR_FILENO, line, t.len);
+	file_write_all(k, STDERR_FILENO, line, t.len);
 }
 
 static int fail(const struct fault *why, int exit_code)
@@ -86,7 +71,7 @@ static int usage(const struct fault *why)
 static int say(const char *text, size_t len, int exit_code)
 {
 	struct fault why;
-	int r = write_all(STDOUT_FILENO, text, len);
+	int r = file_write_all(k, STDOUT_FILENO, text, len);
 
 	if (r == 0)
 		return exit_code;
@@ -300,6 +285,7 @@ static int act_status(const struct container *c, struct fault *why)
 	char line[CGROUP_PATH_MAX + 256];
 	struct text t = TEXT_BUF(line);
 	int count = container_count(k, c);
+	int r;
 
 	if (count < 0)
 		return fault_errno(why, "look into the container", NULL, -count);
@@ -315,7 +301,8 @@ static int act_status(const struct container *c, struct fault *why)
 	text_add(&t, " (");
 	text_add(&t, container_status(c->kind));
 	text_add(&t, ")\n");
-	return write_all(STDOUT_FILENO, line, t.len);
+	r = file_write_all(k, STDOUT_FILENO, line, t.len);
+	return r < 0 ? fault_errno(why, "write to standard output", NULL, -r) : 0;
 }
 
 static int act_on(const char *what, act *action)

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "kabi/fault.h"
+#include "kabi/file.h"
 #include "kabi/kernel.h"
 #include "kabi/text.h"
 #include "launch/check.h"
@@ -34,21 +35,6 @@ static struct launch launch;
 
 /* ---- output ---- */
 
-static bool write_all(int fd, const char *s, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = k->write(k, fd, s, len);
-
-		if (n == -EINTR)
-			continue;
-		if (n <= 0)
-			return false;
-		s += n;
-		len -= (size_t)n;
-	}
-	return true;
-}
-
 static int complain(const struct fault *why, int exit_code)
 {
 	char line[FAULT_TEXT_MAX + 32];
@@ -57,7 +43,7 @@ static int complain(const struct fault *why, int exit_code)
 	text_add(&t, "sandbox launch: ");
 	text_add(&t, why->text);
 	text_add(&t, "\n");
-	write_all(STDERR_FILENO, line, t.len);
+	file_write_all(k, STDERR_FILENO, line, t.len);
 	return exit_code;
 }
 
@@ -66,7 +52,8 @@ static int say(const char *text, int exit_code)
 {
 	struct fault why;
 
-	if (write_all(STDOUT_FILENO, text, strlen(text)) && write_all(STDOUT_FILENO, "\n", 1))
+	if (file_write_all(k, STDOUT_FILENO, text, strlen(text)) == 0 &&
+	    file_write_all(k, STDOUT_FILENO, "\n", 1) == 0)
 		return exit_code;
 	fault_join(&why, "standard output cannot be written", NULL);
 	return complain(&why, EXIT_NOT_APPLIED);

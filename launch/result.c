@@ -5,6 +5,7 @@
 #include <limits.h>
 #include <string.h>
 
+#include "kabi/file.h"
 #include "kabi/procstat.h"
 #include "kabi/text.h"
 #include "launch/json.h"
@@ -158,25 +159,10 @@ ssize_t result_print(const struct kernel *k, const struct run *run, const struct
 
 /* ---- the file ---- */
 
-static int write_all(const struct kernel *k, int fd, const char *text, size_t len)
-{
-	while (len > 0) {
-		ssize_t n = k->write(k, fd, text, len);
-
-		if (n == -EINTR)
-			continue;
-		if (n <= 0)
-			return n < 0 ? (int)n : -EIO;
-		text += n;
-		len -= (size_t)n;
-	}
-	return 0;
-}
-
 /* Closing may tell of an error that writing did not (quota, network filesystems). */
 static int write_and_close(const struct kernel *k, int fd, const char *text, size_t len)
 {
-	int r = write_all(k, fd, text, len);
+	int r = file_write_all(k, fd, text, len);
 	int closed = k->close(k, fd);
 
 	return r < 0 ? r : closed == -EINTR ? 0 : closed;

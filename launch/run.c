@@ -12,9 +12,7 @@
 #include "kabi/text.h"
 #include "launch/check.h"
 
-#define LAUNCHER_VARIABLE "OARBANK_SANDBOX_EXEC"
 #define SIGNAL_VARIABLE "OARBANK_CONFINED"
-#define LAUNCHER_NAME "oarbank-sandbox"
 
 void run_options_init(struct run_options *o)
 {
@@ -34,31 +32,36 @@ static bool is_variable(const char *entry, const char *name)
 	return strncmp(entry, name, len) == 0 && entry[len] == '=';
 }
 
-int run_find_launcher(const struct kernel *k, char *const envp[], char *buf, size_t size,
-		      struct fault *why)
+int run_find_program(const struct kernel *k, char *const envp[], const char *variable,
+		     const char *name, char *buf, size_t size, struct fault *why)
 {
 	char self[PATH_MAX];
 	ssize_t n;
 
 	for (; *envp; envp++) {
-		const char *path = *envp + sizeof(LAUNCHER_VARIABLE);
+		const char *path = *envp + strlen(variable) + 1;
 
-		if (!is_variable(*envp, LAUNCHER_VARIABLE))
+		if (!is_variable(*envp, variable))
 			continue;
-		if (path[0] != '/') {
-			fault_join(why, LAUNCHER_VARIABLE " is no absolute path: '", path, "'",
-				   NULL);
-			return -EINVAL;
-		}
-		return text_copy(buf, size, path) ? 0 : -ENAMETOOLONG;
+		if (path[0] == '/' && text_copy(buf, size, path))
+			return 0;
+		fault_join(why, variable, path[0] == '/' ? " is too long" : " is no absolute path",
+			   ": '", path, "'", NULL);
+		return path[0] == '/' ? -ENAMETOOLONG : -EINVAL;
 	}
 	n = k->readlink(k, "/proc/self/exe", self, sizeof(self));
 	if (n < 0)
-		return fault_errno(why, "find the launcher beside", "/proc/self/exe", (int)-n);
+		return fault_errno(why, "find this program", NULL, (int)-n);
 	*strrchr(self, '/') = '\0';
-	if (!path_join(buf, size, self, LAUNCHER_NAME))
-		return fault_errno(why, "find the launcher beside", self, ENAMETOOLONG);
+	if (!path_join(buf, size, self, name))
+		return fault_errno(why, "find a program beside", self, ENAMETOOLONG);
 	return 0;
+}
+
+int run_find_launcher(const struct kernel *k, char *const envp[], char *buf, size_t size,
+		      struct fault *why)
+{
+	return run_find_program(k, envp, "OARBANK_SANDBOX_EXEC", "oarbank-sandbox", buf, size, why);
 }
 
 static size_t count_of(char *const list[])

@@ -48,9 +48,12 @@ struct run_options {
 /* Our own descriptors, the usual times, no limits. */
 void run_options_init(struct run_options *o);
 
-/* The launcher's path in buf[size]: OARBANK_SANDBOX_EXEC if `envp` has it, else oarbank-sandbox
- * beside the program that this process executes. Returns 0, or -errno with `why`.
+/* The path of another program of this project in buf[size]: what `variable` says, if `envp` has it,
+ * else `name` beside the program that this process executes. The launcher is oarbank-sandbox, or
+ * what OARBANK_SANDBOX_EXEC says. Returns 0, or -errno with `why`.
  */
+int run_find_program(const struct kernel *k, char *const envp[], const char *variable,
+		     const char *name, char *buf, size_t size, struct fault *why);
 int run_find_launcher(const struct kernel *k, char *const envp[], char *buf, size_t size,
 		      struct fault *why);
 

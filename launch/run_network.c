@@ -9,15 +9,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kabi/path.h"
 #include "kabi/text.h"
 #include "launch/ask.h"
 #include "launch/policy_print.h"
 #include "launch/run.h"
 #include "launch/run_mounts.h"
-
-#define PROXY_VARIABLE "OARBANK_EGRESS_EXEC"
-#define PROXY_NAME "oarbank-egress"
 
 /* All but the port are set by the run; whatever was there before is not the module's. */
 static const char *const variables[] = {
@@ -104,26 +100,6 @@ static int make_environment(struct network *net, struct run_options *o, struct f
 
 /* ---- the proxy ---- */
 
-static int find_proxy(const struct kernel *k, char *const envp[], char buf[PATH_MAX],
-		      struct fault *why)
-{
-	char self[PATH_MAX];
-	ssize_t n;
-
-	for (; *envp; envp++)
-		if (names(*envp, PROXY_VARIABLE) && (*envp)[sizeof(PROXY_VARIABLE)] == '/')
-			return text_copy(buf, PATH_MAX, *envp + sizeof(PROXY_VARIABLE))
-				       ? 0
-				       : -ENAMETOOLONG;
-	n = k->readlink(k, "/proc/self/exe", self, sizeof(self));
-	if (n < 0)
-		return fault_errno(why, "find the proxy beside", "/proc/self/exe", (int)-n);
-	*strrchr(self, '/') = '\0';
-	if (!path_join(buf, PATH_MAX, self, PROXY_NAME))
-		return fault_errno(why, "find the proxy beside", self, ENAMETOOLONG);
-	return 0;
-}
-
 static int start_proxy(const struct kernel *k, const struct network_options *options,
 		       char *const envp[], struct network *net, struct fault *why)
 {
@@ -132,8 +108,11 @@ static int start_proxy(const struct kernel *k, const struct network_options *opt
 	const char *argv[RUN_PROXY_ARGUMENTS_MAX + 6];
 	char found[PATH_MAX];
 	unsigned argc = 1;
-	int r = program ? 0 : find_proxy(k, envp, found, why);
+	int r = 0;
 
+	if (!program)
+		r = run_find_program(k, envp, "OARBANK_EGRESS_EXEC", "oarbank-egress", found,
+				     sizeof(found), why);
 	if (r < 0)
 		return r;
 	program = program ? program : found;

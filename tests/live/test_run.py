@@ -314,6 +314,11 @@ for kind in KINDS:
               for q in (p.pid, r["pid"], modules()[-1])]
     check("%s: status by the parent's, the leader's and a child's process id" % kind,
           by_pid == [status.stdout] * 3, by_pid)
+    with open("/dev/full", "w", encoding="ascii") as full:
+        done = subprocess.run([RUN, "status", str(p.pid)], stdout=full, stderr=subprocess.PIPE,
+                              text=True)
+    check("%s: a status that cannot be written says so" % kind, done.returncode == 70
+          and done.stderr == "oarbank-run: write to standard output: ENOSPC\n", done)
     done = subprocess.run([RUN, "kill", p.result_file], capture_output=True, text=True)
     p.wait(10)
     r = result_of(p)
@@ -432,6 +437,15 @@ p.terminate()
 p.wait(10)
 done = subprocess.run([RUN, "status", p.result_file], capture_output=True)
 check("status of what has ended", done.returncode == 1, done)
+
+# ---- programs that are nowhere ---------------------------------------------------------------------
+
+for variable, name, says in (("OARBANK_SANDBOX_EXEC", "launcher", ()),
+                             ("OARBANK_EGRESS_EXEC", "proxy", ("--egress-allow", "example.org"))):
+    for value, because in (("bin/x", "no absolute path"), ("/" + "x" * 5000, "too long")):
+        p = run(["/bin/true"], *says, env={variable: value})
+        check("a %s whose path is %s is named" % (name, because), p.returncode == 70
+              and ("%s is %s: '" % (variable, because)).encode() in p.stderr, p)
 
 # ---- launchers that are none -----------------------------------------------------------------------
 
