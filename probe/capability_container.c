@@ -114,6 +114,18 @@ static const struct fact *right(const struct facts *facts, enum ll_kind kind, ui
 	return NULL;
 }
 
+/* A parent that makes every connection stands in for both rights, where the trials saw it. */
+static bool parent_was_seen(const struct facts *facts)
+{
+	static const char *const others[] = { "broker.other", "broker.other-link",
+					      "broker.abstract" };
+	bool seen = facts->trials.supervised;
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		seen = seen && trial_verdict_on(facts, others[i]) == TRIAL_HELD;
+	return seen;
+}
+
 static void derive_broker(const struct facts *facts, struct capability *c)
 {
 	const struct fact *path = right(facts, LL_KIND_FS, LL_FS_RESOLVE_UNIX);
@@ -123,7 +135,7 @@ static void derive_broker(const struct facts *facts, struct capability *c)
 		return;
 	add_evidence(c, path);
 	add_evidence(c, name);
-	if (is_yes(path) && is_yes(name))
+	if ((is_yes(path) && is_yes(name)) || parent_was_seen(facts))
 		return;
 	c->status = STATUS_COOPERATIVE;
 	set(c->why,
@@ -131,7 +143,10 @@ static void derive_broker(const struct facts *facts, struct capability *c)
 		    ? "with a broker grant other unix sockets of this user can be reached by path"
 		    : "with a broker grant other unix sockets of this user can be reached",
 	    "", "");
-	set(c->remedy, "Linux 7.1 or later (Landlock ABI 9), or an account for each agent", "", "");
+	set(c->remedy,
+	    "a parent that connects for modules (oarbank-run --supervise auto), Linux 7.1 or later "
+	    "(Landlock ABI 9), or an account for each agent",
+	    "", "");
 }
 
 void container_derive(const struct facts *facts, struct capabilities *all)

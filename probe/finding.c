@@ -334,13 +334,16 @@ static const struct finding_row {
 	  "none needed; whoever verifies a child must compare Seccomp_filters with its own" },
 	{ "egress_port_only", SEVERITY_NOTE, "net.egress-allowlist", egress_port_only,
 	  "with an allow list, the proxy's port number is open on every address: Landlock knows ports only",
-	  "a proxy port nothing else listens on, loopback services included" },
+	  "a parent that connects for modules (oarbank-run --supervise auto), or a proxy port nothing else "
+	  "listens on" },
 	{ "broker_not_exclusive", SEVERITY_NOTE, "ipc", broker_not_exclusive,
 	  "a module with a broker grant can reach other unix sockets of the same user",
-	  "Linux 7.1 or later (Landlock ABI 9), or an account for each agent" },
+	  "a parent that connects for modules (oarbank-run --supervise auto), Linux 7.1 or later (Landlock "
+	  "ABI 9), or an account for each agent" },
 	{ "metadata_writable", SEVERITY_NOTE, "filesystem", metadata_writable,
 	  "mode, owner and times of the user's own files can be changed outside the granted paths too",
-	  "an account for modules that owns nothing else" },
+	  "a parent that changes them for modules (oarbank-run --supervise metadata), or an account for "
+	  "modules that owns nothing else" },
 	{ "exec_deny_partial", SEVERITY_NOTE, "exec_writable_deny", exec_deny_partial,
 	  "written code still runs through the dynamic loader, interpreters and mmap",
 	  "mount work and data directories noexec: it closes the loader and mmap" },

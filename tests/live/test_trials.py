@@ -148,7 +148,9 @@ def test_parent(node, who, alone):
     say(not broken(supervised), f"{who}: under a supervisor every trial holds", *broken(supervised))
     say(supervised["report"]["trials"]["parent"] == "run" and alone["report"]["trials"]["parent"] is None,
         f"{who}: the report tells of the supervisor")
-    say(statuses(supervised) == statuses(alone), f"{who}: a supervisor changes no status")
+    say(statuses(supervised) == {**statuses(alone), "ipc.broker": "enforced"},
+        f"{who}: a supervisor makes the broker the only one, and changes no other status", statuses(supervised))
+    say(supervised["sandbox"] == alone["sandbox"], f"{who}: the wire's report is the same")
     for finding, ids in CLOSED.items():
         told = [by_id[i] for i in ids if by_id[i]["verdict"] != "no control"]
         say(finding not in found and told and all((e["control"], e["confined"]) == ("success", "EACCES")

@@ -304,6 +304,40 @@ static void what_is_cooperative_stays_so(void **state)
 	}
 }
 
+/* Below ABI 9 the broker alone is reached only where a parent connects, and was seen to. */
+static void a_parent_makes_the_broker_the_only_one(void **state)
+{
+	static const char *const others[] = { "broker.other", "broker.other-link",
+					      "broker.abstract" };
+
+	(void)state;
+	make_node(ABI);
+	all_held();
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+		fact_of(others[i])->confined = returned(-EACCES);
+	capabilities_derive(&node, &all);
+	assert_int_equal(all.of[CAPABILITY_IPC_BROKER].status, STATUS_COOPERATIVE);
+	node.trials.supervised = true;
+	capabilities_derive(&node, &all);
+	assert_int_equal(all.of[CAPABILITY_IPC_BROKER].status, STATUS_ENFORCED);
+	assert_non_null(strstr(all.of[CAPABILITY_IPC_BROKER].why, "denied"));
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		struct trial_fact held = *fact_of(others[i]);
+
+		fact_of(others[i])->confined = returned(0);
+		capabilities_derive(&node, &all);
+		assert_int_not_equal(all.of[CAPABILITY_IPC_BROKER].status, STATUS_ENFORCED);
+		*fact_of(others[i]) = held;
+		fact_of(others[i])->control = returned(-EACCES);
+		capabilities_derive(&node, &all);
+		assert_int_not_equal(all.of[CAPABILITY_IPC_BROKER].status, STATUS_ENFORCED);
+		*fact_of(others[i]) = held;
+	}
+	node.trials.state = TRIALS_IMPOSSIBLE;
+	capabilities_derive(&node, &all);
+	assert_int_equal(all.of[CAPABILITY_IPC_BROKER].status, STATUS_COOPERATIVE);
+}
+
 /* A cgroup with none below it does not tell which files they have; a leaf made in it does. */
 static void what_was_unknown_may_be_seen(void **state)
 {
@@ -419,6 +453,7 @@ int main(void)
 		cmocka_unit_test(trials_add_nothing),
 		cmocka_unit_test(what_was_not_tried_is_claimed),
 		cmocka_unit_test(what_is_cooperative_stays_so),
+		cmocka_unit_test(a_parent_makes_the_broker_the_only_one),
 		cmocka_unit_test(what_was_unknown_may_be_seen),
 		cmocka_unit_test(what_cannot_be_tried_is_not_enforced),
 		cmocka_unit_test(one_trial_can_be_asked_for),
