@@ -9,7 +9,7 @@ import tempfile
 
 
 def find():
-    for name in ("chromium", "chromium-browser", "google-chrome"):
+    for name in ("chromium", "chromium-headless-shell", "chromium-browser", "google-chrome"):
         if shutil.which(name):
             return shutil.which(name)
     return None

@@ -67,7 +67,7 @@ def openmetrics(dir):
         r = run("promtool", "check", "metrics", input=text.replace("# TYPE", "# TYP", 1).replace("} 2", "} two", 1).encode())
         say(r.returncode != 0, "and it does about broken ones")
     else:
-        skip("promtool", "no promtool here (apt-get install prometheus)")
+        skip("promtool", "no promtool here (.ci/tools fetches it)")
     r = recipe("oarbank-metrics.service", dir)
     say(r.returncode == 0 and os.listdir(dir) == ["oarbank.prom"], "the unit for the textfile collector leaves one file", r.stderr, os.listdir(dir))
 
@@ -75,7 +75,7 @@ def openmetrics(dir):
 def scrape(dir):
     exporter = shutil.which("prometheus-node-exporter")
     if not exporter:
-        return skip("node_exporter", "not here (apt-get install prometheus-node-exporter)")
+        return skip("node_exporter", "not here (.ci/tools fetches it)")
     with socket.socket() as s:
         s.bind(("127.0.0.1", 0))
         address = "127.0.0.1:%d" % s.getsockname()[1]
@@ -112,7 +112,7 @@ def features(dir):
 
 def ansible(dir):
     if not shutil.which("ansible"):
-        return skip("Ansible", "not here (apt-get install ansible-core)")
+        return skip("Ansible", "not here (.ci/deps ci installs it)")
     shutil.copy(os.path.join(EXAMPLES, "oarbank.fact"), dir)
     env = dict(os.environ, PATH=os.path.dirname(PROBE) + ":" + os.environ["PATH"], HOME=dir, ANSIBLE_LOCAL_TEMP=dir, ANSIBLE_REMOTE_TEMP=dir)
     r = run("ansible", "localhost", "-c", "local", "-i", "localhost,", "-m", "setup", "-a", f"filter=ansible_local fact_path={dir}",

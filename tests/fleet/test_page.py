@@ -66,7 +66,7 @@ def look(b, dir, picture):
 
 def main():
     if not browser.find():
-        print("ok - the page in a browser # SKIP no chromium here (apt-get install chromium)")
+        print("ok - the page in a browser # SKIP no chromium here (.ci/deps ci installs one)")
         return 0
     dir = tempfile.mkdtemp()
     try:
