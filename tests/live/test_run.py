@@ -68,7 +68,7 @@ def marked():
     return found
 
 
-def wait_until(what, seconds=5):
+def wait_until(what, seconds=20):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         if what():
@@ -133,6 +133,30 @@ def until_state(p, state):
     return wait_until(lambda: result_of(p).get("state") == state or p.poll() is not None)
 
 
+def status_of(pid, field):
+    try:
+        with open("/proc/%d/status" % pid) as f:
+            return next((line.split(":\t")[1].strip() for line in f if line.startswith(field + ":")), "")
+    except OSError:
+        return ""
+
+
+def has_signal(pid, number, *fields):
+    return any(int(status_of(pid, field) or "0", 16) & 1 << (number - 1) for field in fields)
+
+
+def until_trapped(p, number):
+    """Until the module's shell has its own disposition for that signal."""
+    until_state(p, "running")
+    return wait_until(lambda: has_signal(result_of(p)["pid"], number, "SigIgn", "SigCgt") or p.poll() is not None)
+
+
+def send(p, number):
+    """And wait until it is taken: two that are pending are one."""
+    p.send_signal(number)
+    wait_until(lambda: not has_signal(p.pid, number, "SigPnd", "ShdPnd"))
+
+
 def sh(script, *arguments):
     return ["/bin/sh", "-c", script, MARK, *arguments]
 
@@ -178,35 +202,35 @@ for kind in KINDS:
           and "could not execute" in p.result["detail"], p.result)
 
     p = start(sh("trap 'exit 5' TERM; while :; do sleep 0.05; done"), *c)
-    until_state(p, "running")
-    time.sleep(0.1)
+    until_trapped(p, signal.SIGTERM)
     p.send_signal(signal.SIGTERM)
-    p.wait(10)
+    p.wait(20)
     r = result_of(p)
     check("%s: SIGTERM is passed on, and the module may clear up" % kind,
           p.returncode == 5 and r["stopped"] and r["reason"] == "exit_nonzero", p.returncode, r)
     p = start(sh("trap '' TERM; while :; do sleep 0.05; done"), *c, "--stop-grace", "0.2")
-    until_state(p, "running")
-    time.sleep(0.1)
+    until_trapped(p, signal.SIGTERM)
     begun = time.monotonic()
     p.send_signal(signal.SIGINT)
-    p.wait(10)
+    p.wait(20)
     took = time.monotonic() - begun
     r = result_of(p)
     check("%s: after the grace time it is killed" % kind,
-          p.returncode == 137 and r["stopped"] and 0.15 < took < 5, p.returncode, took, r)
+          p.returncode == 137 and r["stopped"] and 0.15 < took < 20, p.returncode, took, r)
     p = start(sh("trap '' TERM; while :; do sleep 0.05; done"), *c, "--stop-grace", "60")
-    until_state(p, "running")
-    time.sleep(0.1)
-    p.send_signal(signal.SIGTERM)
-    time.sleep(0.1)
-    p.send_signal(signal.SIGTERM)
-    check("%s: a second signal kills at once" % kind, p.wait(10) == 137, p.returncode)
+    until_trapped(p, signal.SIGTERM)
+    send(p, signal.SIGTERM)
+    send(p, signal.SIGTERM)
+    check("%s: a second signal kills at once" % kind, p.wait(20) == 137, p.returncode)
     p = run(sh("sleep 100"), *c, "--timeout", "0.2", "--stop-grace", "1")
     check("%s: timeout" % kind, p.returncode == 124 and p.result["reason"] == "timeout"
-          and 150000 < p.result["wall_us"] < 5000000, p.result)
-    p = run(sh("trap '' TERM; sleep 100 & wait; wait; sleep 100"), *c, "--timeout", "0.2",
-            "--stop-grace", "0.2")
+          and 150000 < p.result["wall_us"] < 20000000, p.result)
+    # A shell that has not come to its trap by then is ended by SIGTERM.
+    for seconds in ("0.2", "2", "10"):
+        p = run(sh("trap '' TERM; sleep 100 & wait; wait; sleep 100"), *c, "--timeout", seconds,
+                "--stop-grace", "0.2")
+        if p.result["signal"] != signal.SIGTERM:
+            break
     check("%s: timeout of what ignores SIGTERM" % kind,
           p.returncode == 124 and p.result["signal"] == 9, p.result)
     check("%s: nothing is left so far" % kind, nothing_left(), marked())
@@ -214,16 +238,21 @@ for kind in KINDS:
 # ---- many children ---------------------------------------------------------------------------------
 
 CHILDREN = write("children.py", """
-import os, sys, time
+import ctypes, os, sys, time
 for i in range(20):
-    if os.fork():
+    pid = os.fork()
+    if pid:
+        if i % 2:
+            os.waitpid(pid, 0)
         continue
     if i % 2:
         os.setsid()
         if os.fork():
             os._exit(0)
     time.sleep(1000)
-time.sleep(1000 if sys.argv[2] == "stay" else 0.2)
+ctypes.CDLL(None).prctl(15, b"settled")
+if sys.argv[2] == "stay":
+    time.sleep(1000)
 sys.exit(3)
 """)
 
@@ -231,15 +260,22 @@ sys.exit(3)
 MAINLESS = write("mainless.py", """
 import ctypes, os, sys, threading, time
 
+ready, say = os.pipe()
+
 def go_on():
-    for i in range(1, 1000):
+    main = "/proc/self/stat"
+    while open(main).read().rpartition(")")[2].split()[0] != "Z":
+        time.sleep(0.001)
+    for i in range(1, 100000):
         with open(sys.argv[1] + ".new", "w") as f:
             f.write(str(i))
         os.rename(sys.argv[1] + ".new", sys.argv[1])
+        if i == 1:
+            os.write(say, b"1")
         time.sleep(0.01)
 
 if os.fork():
-    time.sleep(0.5)
+    os.read(ready, 1)
     os._exit(0)
 os.setsid()
 if os.fork():
@@ -251,12 +287,14 @@ ctypes.CDLL(None).pthread_exit(None)
 
 HIDDEN = write("hidden.py", """
 import ctypes, os, time
+ready, say = os.pipe()
 if os.fork():
-    time.sleep(0.3)
+    os.read(ready, 1)
     os._exit(0)
 os.setsid()
 ctypes.CDLL(None).prctl(4, 0)
-time.sleep(30)
+os.write(say, b"1")
+time.sleep(1000)
 """)
 
 NAMED = write("named.py", """
@@ -296,12 +334,14 @@ def modules():
 for kind in KINDS:
     c = ("--container", kind)
     p = start(children("stay"), *c)
+    until_state(p, "running")
     check("%s: a leader with 20 children, half of them with setsid and a double fork" % kind,
-          wait_until(lambda: len(modules()) == 21), modules(), result_of(p))
+          wait_until(lambda: "settled" in [status_of(q, "Name") for q in modules()]) and len(modules()) == 21,
+          modules(), result_of(p))
     r = result_of(p)
     if kind == "leaf":
         check("leaf: all of them are in it by cgroup.procs",
-              wait_until(lambda: len(members(r)) == 21 and members(r) == set(modules())),
+              len(members(r)) == 21 and members(r) == set(modules()),
               members(r), modules())
         wrong = [own_cgroup(q) for q in modules() if not r["cgroup"].endswith(own_cgroup(q))]
         check("leaf: and by /proc/PID/cgroup", not wrong, wrong)
@@ -320,7 +360,7 @@ for kind in KINDS:
     check("%s: a status that cannot be written says so" % kind, done.returncode == 70
           and done.stderr == "oarbank-run: write to standard output: ENOSPC\n", done)
     done = subprocess.run([RUN, "kill", p.result_file], capture_output=True, text=True)
-    p.wait(10)
+    p.wait(20)
     r = result_of(p)
     check("%s: kill ends all of them" % kind, done.returncode == 0 and p.returncode == 137
           and not r["left_behind"] and nothing_left(), done, r, marked())
@@ -345,9 +385,11 @@ for kind in KINDS:
         except (OSError, ValueError):
             return 0
 
+    until_state(p, "running")
     moving = wait_until(lambda: count() > 2)
     frozen = subprocess.run([RUN, "freeze", p.result_file], capture_output=True)
-    time.sleep(0.05)
+    if kind == "group":
+        wait_until(lambda: all(status_of(q, "State").startswith("T") for q in [*modules(), result_of(p)["pid"]]))
     before = count()
     time.sleep(0.2)
     still = count() == before
@@ -357,7 +399,7 @@ for kind in KINDS:
           and wait_until(lambda: count() > before), moving, before, count(), frozen, thawed)
     subprocess.run([RUN, "freeze", p.result_file])
     p.send_signal(signal.SIGTERM)
-    check("%s: a frozen one can be stopped" % kind, p.wait(10) == 143, p.returncode)
+    check("%s: a frozen one can be stopped" % kind, p.wait(20) == 143, p.returncode)
 
     # /proc says of such a process that it is a zombie, and cgroup.kill does not end it.
     os.unlink(work + "/count")
@@ -421,20 +463,21 @@ if os.getuid() == 0:
 else:
     skip("a process that /proc hides is ended too", "needs root")
 named = start(["/usr/bin/python3", "-S", NAMED, MARK], "--container", "group")
+until_state(named, "running")
 check("a module that calls itself a keeper is none", wait_until(
     lambda: len(modules()) >= 3) and all(
         subprocess.run([RUN, "status", str(q)], capture_output=True, text=True).stdout
         .startswith("running: 2 processes") for q in (named.pid, result_of(named)["pid"])),
       modules(), result_of(named))
 done = subprocess.run([RUN, "kill", str(result_of(named)["pid"])], capture_output=True)
-check("and is ended by its number", named.wait(10) == 137 and done.returncode == 0, done)
+check("and is ended by its number", named.wait(20) == 137 and done.returncode == 0, done)
 done = [subprocess.run([RUN, "status", what], capture_output=True).returncode
         for what in (str(stranger.pid), write("broken.json", "{"), path("missing.json"))]
 stranger.kill()
 stranger.wait()
 check("status of what is no run", done == [1, 70, 1], done)
 p.terminate()
-p.wait(10)
+p.wait(20)
 done = subprocess.run([RUN, "status", p.result_file], capture_output=True)
 check("status of what has ended", done.returncode == 1, done)
 
@@ -485,7 +528,8 @@ def with_environment(variable):
 for kind in KINDS:
     for name, script, reason in LAUNCHERS:
         launcher = write("launcher", "#!/bin/bash\ns=$OARBANK_CONFINED\n%s\n" % script, 0o755)
-        p = run([launcher], "--container", kind, "--guard", "0.4", "--stop-grace", "0.2",
+        guard = "0.4" if reason == "sandbox_hung" else "30"
+        p = run([launcher], "--container", kind, "--guard", guard, "--stop-grace", "0.2",
                 env={"OARBANK_SANDBOX_EXEC": launcher, "OARBANK_MARK": MARK})
         left = with_environment("OARBANK_MARK=" + MARK)
         check("%s: a launcher that %s is %s" % (kind, name, reason),
@@ -510,7 +554,7 @@ for i in range(60):
             os.kill(pid, signal.SIGKILL)
         except ProcessLookupError:
             pass
-    p.wait(10)
+    p.wait(20)
     r = result_of(p)
     seen.add(r.get("reason"))
     if r.get("reason") not in ("ok", "launch_failed", "signal") or r["left_behind"]:
@@ -538,6 +582,14 @@ check("%d parents killed at any moment: no module process survives (%d ms each)"
     marked())
 
 
+def has_ended(pid):
+    try:
+        with open("/proc/%d/stat" % pid) as f:
+            return f.read().rpartition(")")[2].split()[0] in "ZX"
+    except OSError:
+        return True
+
+
 def keeper_of(p):
     until_state(p, "running")
     return result_of(p)["keeper"]
@@ -546,7 +598,7 @@ def keeper_of(p):
 for kind in KINDS:
     p = start(TREE, "--container", kind)
     os.kill(keeper_of(p), signal.SIGKILL)
-    p.wait(10)
+    p.wait(20)
     r = result_of(p)
     check("%s: the keeper is killed: all of it is ended, and the report says so" % kind,
           p.returncode == 70 and r["reason"] == "launch_failed" and "keeper" in r["detail"]
@@ -561,6 +613,8 @@ if "leaf" in KINDS:
     os.kill(keeper, signal.SIGKILL)
     p.kill()
     p.wait()
+    # Only then is its lock gone.
+    wait_until(lambda: has_ended(keeper))
     left = len(modules())
     done = run(["/bin/true"], "--container", "leaf")
     # Another test's start may have been quicker than ours.
@@ -580,9 +634,12 @@ p = subprocess.run(command(["/bin/true"], result=path("no/where.json")), capture
 check("a result in a directory that is not there", p.returncode == 74, p)
 inner = """
 mount -t tmpfs -o size=64k none "$1" || exit 99
-"$2" --policy "$3" --result "$1/result" -- /bin/sh -c 'sleep 0.3' &
-sleep 0.1
+mkfifo "$4"
+"$2" --policy "$3" --result "$1/result" -- /bin/sh -c 'read x' <"$4" &
+exec 9>"$4"
+until grep -q running "$1/result" 2>/dev/null || ! kill -0 $!; do :; done
 head -c 1000000 /dev/zero >"$1/fill" 2>/dev/null
+exec 9>&-
 wait $!
 code=$?
 ls "$1"
@@ -590,8 +647,8 @@ exit $code
 """
 os.mkdir(path("full"))
 if os.geteuid() == 0:
-    p = subprocess.run(["unshare", "-m", "sh", "-c", inner, MARK, path("full"), RUN, POLICY],
-                       capture_output=True, text=True)
+    p = subprocess.run(["unshare", "-m", "sh", "-c", inner, MARK, path("full"), RUN, POLICY,
+                        path("full.fifo")], capture_output=True, text=True, timeout=60)
     if p.returncode == 99 or "unshare" in p.stderr:
         skip("a file system that is full at the end", p.stderr.strip())
     else:
