@@ -66,6 +66,9 @@ int container_terminate(const struct kernel *k, const struct container *c, struc
 {
 	int r = c->leader > 0 ? k->kill(k, -c->leader, SIGTERM) : -ESRCH;
 
+	/* Just born it has no group yet, and takes the signal when it unblocks it. */
+	if (r == -ESRCH && c->leader > 0)
+		r = k->kill(k, c->leader, SIGTERM);
 	container_freeze(k, c, false, NULL);
 	return r < 0 ? fault_errno(why, "end the process group", NULL, -r) : 0;
 }

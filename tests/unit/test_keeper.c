@@ -380,6 +380,33 @@ static void sigterm_comes_before_sigkill(void **state)
 	assert_in_range(world_called(&w, "kill -51 15"), 1, world_called(&w, "kill -51 9") - 1);
 }
 
+/* A child that has not come as far as setsid() yet is not in a group of its own. */
+static void sigterm_reaches_one_that_has_no_group_yet(void **state)
+{
+	static const struct world_step script[] = { { WORLD_COMMAND, "s", 0 },
+						    { WORLD_LEADER_ENDS, NULL, -SIGTERM },
+						    { WORLD_END, NULL, 0 } };
+	struct run_request r = request();
+	struct container c = group();
+	unsigned to_group;
+
+	(void)state;
+	world_of(UNFILTERED, "launcher");
+	w.script = script;
+	keep(&r, &c);
+	to_group = world_called(&w, "kill -51 15");
+	assert_true(to_group > 0);
+	assert_int_equal(world_called(&w, "kill 51 15"), 0);
+
+	c = group();
+	world_of(UNFILTERED, "launcher");
+	w.script = script;
+	w.fail_call = to_group;
+	w.fail_error = ESRCH;
+	keep(&r, &c);
+	assert_int_equal(world_called(&w, "kill 51 15"), to_group + 1);
+}
+
 static void what_is_left_is_ended_and_counted(void **state)
 {
 	static const struct world_step script[] = { { WORLD_SAID, "1", 0 },
@@ -666,6 +693,7 @@ int main(void)
 		cmocka_unit_test(every_ending_has_its_reason),
 		cmocka_unit_test(a_parent_that_ends_takes_it_along),
 		cmocka_unit_test(sigterm_comes_before_sigkill),
+		cmocka_unit_test(sigterm_reaches_one_that_has_no_group_yet),
 		cmocka_unit_test(what_is_left_is_ended_and_counted),
 		cmocka_unit_test(oom_is_told_by_its_own_leaf),
 		cmocka_unit_test(a_kernel_without_clone_into_a_cgroup_enters_later),
