@@ -38,7 +38,7 @@ $(ATTACKER): $(ATTACKER_OBJECTS)
 	$(call step,LINK,$@)
 	$(Q)$(CC) $(if $(call static_lib,libc.a),-static) -o $@ $^ -pthread $(LDFLAGS)
 
-check: all $(B)/dev/oarbank-probe $(B)/dev/oarbank-egress $(UNIT) $(REPLAY) $(LIVE) $(ATTACKER) ## run every test
+check: all $(B)/record $(B)/dev/oarbank-probe $(B)/dev/oarbank-egress $(UNIT) $(REPLAY) $(LIVE) $(ATTACKER) ## run every test
 	@tests/run --build $(B) $(SCRIPTS) $(LIVE) $(UNIT) $(REPLAY)
 
 check-live: all $(B)/dev/oarbank-probe $(LIVE) ## run the tests that ask this kernel
@@ -55,6 +55,12 @@ $(B)/mutants: $(MUTANT_OBJECTS) $(call COMPILER_OBJECTS,rel) $(ARCHIVES_rel)
 .PHONY: check-mutants
 check-mutants: $(B)/mutants ## take each measure of the launcher away and see which capability goes with it
 	@$< tests/mutants/expected.tsv
+
+# ---- recording a machine: what the probes ask, and what it says ------------------------------------------
+
+$(B)/record: $(patsubst %,$(B)/rel/%.o,$(wildcard tests/record/*.c)) $(ARCHIVES_rel)
+	$(call step,LINK,$@)
+	$(Q)$(CC) $(LINK_rel) -o $@ $(objects_first) $(PROBE_LIBS) $(LDFLAGS)
 
 # ---- fuzzing: FUZZ_SECONDS each; new inputs stay in build/fuzz/corpus ---------------------------------
 

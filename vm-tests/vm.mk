@@ -27,8 +27,8 @@ $(VM_LIVE): $(B)/vm/live/%: $(B)/rel/tests/live/%.c.o $(VM_FAKE) $(ARCHIVES_rel)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LINK_rel) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
 
-.PHONY: vm-check vm-shell vm-fetch vm-build
-vm-build: all $(VM_PROGRAMS) $(VM_LIVE) $(ATTACKER)
+.PHONY: vm-check vm-shell vm-record vm-fetch vm-build
+vm-build: all $(VM_PROGRAMS) $(VM_LIVE) $(ATTACKER) $(B)/record
 
 # The same for another architecture, with Debian's cross compiler out of the private apt root.
 VM_CROSS := $(patsubst %,vm-build-%,$(filter-out $(shell dpkg --print-architecture 2>/dev/null),$(ARCH)))
@@ -42,6 +42,9 @@ vm-check: vm-build $(VM_CROSS) ## boot every kernel of the matrix; ROW=name one,
 
 vm-shell: vm-build $(VM_CROSS) ## a prompt on the kernel of ROW=name
 	@vm-tests/vm shell --build $(B) $(ROW:%=--row %)
+
+vm-record: vm-build $(VM_CROSS) ## the machines of ROW="name …" as recorded ones, into tests/fake/trees
+	@vm-tests/vm record --build $(B) $(foreach row,$(ROW),--row $(row))
 
 vm-fetch: ## fetch the newest kernels into the cache
 	@vm-tests/vm fetch --build $(B)

@@ -7,6 +7,7 @@ import copy
 import glob
 import json
 import os
+import re
 import subprocess
 import sys
 
@@ -77,6 +78,9 @@ def main():
 
     trees = sorted(os.path.basename(os.path.dirname(p)) for p in glob.glob(TREES + "/*/kernel.calls"))
     say(len(trees) >= 8, f"there are {len(trees)} recorded machines")
+    with open(os.path.join(TREES, "..", "README.md"), encoding="utf-8") as f:
+        listed = re.findall(r"^\| `(\S+)` \|", f.read(), re.M)
+    say(listed == trees, "tests/fake/README.md lists each of them", *sorted(set(listed) ^ set(trees)))
     for tree in trees:
         for name, result in outputs(tree).items():
             path = os.path.join(HERE, "expected", name)

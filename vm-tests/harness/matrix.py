@@ -13,7 +13,7 @@ import sys
 import time
 
 from . import arch as arches
-from . import compare, cross, debian, fetch, image, limit, qemu, show
+from . import compare, cross, debian, fetch, image, limit, qemu, record, show
 from . import rows as tables
 from .arch import ARCHES
 from .debian import DebianError
@@ -25,7 +25,7 @@ FULL_SECONDS = 300
 # What the machine's way out stands on; loaded first where it is not built in.
 CHANNEL_OPTIONS = ("VIRTIO_PCI", "VIRTIO_CONSOLE")
 SYSTEMD = "rdinit=/lib/systemd/systemd systemd.unit=oarbank.target systemd.log_level=warning"
-FAULTS = (fetch.FetchError, DebianError, PayloadError, image.ImageError, qemu.BootError, limit.LimitError, cross.CrossError, OSError)
+FAULTS = (fetch.FetchError, DebianError, PayloadError, image.ImageError, qemu.BootError, limit.LimitError, cross.CrossError, record.RecordError, OSError)
 
 
 def expand(runs, row, full=False):
@@ -111,7 +111,7 @@ class Matrix:
         with open(os.path.join(here, "rows.tsv"), encoding="utf-8") as f:
             self.table = tables.parse(f.read())
         with open(os.path.join(here, "runs.tsv"), encoding="utf-8") as f:
-            self.runs = tables.parse_runs(f.read())
+            self.runs = [record.RUN] if arguments.verb == "record" else tables.parse_runs(f.read())
         self.rows = list(self.table.rows)
         if arguments.kernel_dir:
             self.rows += dropped_in(arguments.kernel_dir, lambda text: print(f"vm: {text}", file=sys.stderr))
@@ -342,7 +342,10 @@ def run(arguments, here):
             verdicts = matrix.check_all()
         finally:
             matrix.progress.close()
-        matrix.write(verdicts, time.monotonic() - start)
+        if arguments.verb == "record":
+            keep_recordings(matrix, verdicts, os.path.abspath(arguments.into))
+        else:
+            matrix.write(verdicts, time.monotonic() - start)
     return 0 if verdicts and all(v.good for v in verdicts.values()) else 1
 
 
@@ -376,6 +379,22 @@ def report_fetch(matrix):
         bad += not good
         print(f"{row.name:<22} {kernel.origin if good else f'FAILED: {kernel}'}")
     return 1 if bad else 0
+
+
+def keep_recordings(matrix, verdicts, into):
+    """Of every row that went well, its machine as a directory vm-NAME below `into`."""
+    for row in matrix.rows:
+        if not verdicts[row.name].good:
+            continue
+        with open(os.path.join(matrix.out, "rows", row.name, "record.out"), encoding="utf-8") as f:
+            output = f.read()
+        directory = os.path.join(into, f"vm-{row.name}")
+        try:
+            record.write(output, directory, f"The machine of the row {row.name} of vm-tests/rows.tsv.")
+            print(directory)
+        except record.RecordError as problem:
+            verdicts[row.name].problems.append(str(problem))
+            print(f"vm: {row.name}: {problem}", file=sys.stderr)
 
 
 def shell(matrix):
