@@ -201,16 +201,6 @@ static void about_json(cJSON *root, const char *key, const cJSON *report)
 			  string_at(cJSON_GetObjectItemCaseSensitive(report, "report"), "time"));
 }
 
-static void value_json(cJSON *item, const char *key, const cJSON *value)
-{
-	cJSON *copy = value ? cJSON_Duplicate(value, true) : cJSON_CreateNull();
-
-	if (copy && cJSON_AddItemToObject(item, key, copy))
-		return;
-	cJSON_Delete(copy);
-	json_null(NULL, key);
-}
-
 int diff_json(const struct diff *diff, const cJSON *from, const cJSON *to, FILE *out)
 {
 	cJSON *root = cJSON_CreateObject();
@@ -232,8 +222,9 @@ int diff_json(const struct diff *diff, const cJSON *from, const cJSON *to, FILE 
 
 		say(c, to, &name, &t);
 		json_text(item, "path", c->path);
-		value_json(item, "from", c->from);
-		value_json(item, "to", c->to);
+		json_put(item, "from",
+			 c->from ? cJSON_Duplicate(c->from, true) : cJSON_CreateNull());
+		json_put(item, "to", c->to ? cJSON_Duplicate(c->to, true) : cJSON_CreateNull());
 		json_text(item, "about", label);
 		json_text(item, "text", line);
 	}

@@ -23,6 +23,14 @@ static const char *outcome_name(enum outcome outcome)
 	return "lost";
 }
 
+static void micros_json(cJSON *object, const struct report *report, uint32_t micros)
+{
+	if (report->duration_ms < 0)
+		json_null(object, "micros");
+	else
+		json_number(object, "micros", micros);
+}
+
 static void probes_json(cJSON *object, const struct report *report)
 {
 	cJSON *probes = json_object(object, "probes");
@@ -33,10 +41,10 @@ static void probes_json(cJSON *object, const struct report *report)
 
 		json_text(item, "outcome", outcome_name(outcome->outcome));
 		json_text_or_null(item, "why", outcome->why);
-		if (report->duration_ms < 0 || outcome->outcome != OUTCOME_DONE)
-			json_null(item, "micros");
+		if (outcome->outcome == OUTCOME_DONE)
+			micros_json(item, report, outcome->micros);
 		else
-			json_number(item, "micros", outcome->micros);
+			json_null(item, "micros");
 	}
 }
 
@@ -51,14 +59,6 @@ static const char *trials_state_name(enum trials_state state)
 		return "done";
 	}
 	return "not-asked";
-}
-
-static void micros_json(cJSON *object, const struct report *report, uint32_t micros)
-{
-	if (report->duration_ms < 0)
-		json_null(object, "micros");
-	else
-		json_number(object, "micros", micros);
 }
 
 static void trials_json(cJSON *object, const struct report *report)
@@ -178,11 +178,9 @@ char *report_document(const struct report *report)
 	for (int i = 0; i < CAPABILITY_COUNT; i++)
 		capability_json(array, report, (enum capability_id)i);
 	array = json_array(root, "modules");
-	for (size_t i = 0; i < report->modules->count; i++) {
-		const struct module_entry *entry = &report->modules->entries[i];
-
-		json_add(array, verdict_json(entry, entry->refused ? NULL : &report->verdicts[i]));
-	}
+	for (size_t i = 0; i < report->modules->count; i++)
+		verdict_fill_json(json_add_object(array), &report->modules->entries[i],
+				  &report->verdicts[i]);
 	array = json_array(root, "findings");
 	for (uint32_t i = 0; i < report->findings.count; i++)
 		finding_json(array, &report->findings.of[i]);

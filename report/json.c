@@ -41,6 +41,11 @@ cJSON *json_array(cJSON *object, const char *key)
 	return put(object, key, cJSON_CreateArray());
 }
 
+void json_put(cJSON *object, const char *key, cJSON *item)
+{
+	put(object, key, item);
+}
+
 void json_number(cJSON *object, const char *key, double value)
 {
 	put(object, key, cJSON_CreateNumber(value));

@@ -7,15 +7,13 @@
 #include "report/modules.h"
 #include "report/verdict.h"
 
-/* Of a module that was read: {"file", "name", "version": text or null, "runs", "code": text or
+/* Fill `object`. Of a module that was read: {"file", "name", "version": text or null, "runs", "code": text or
  * null, "message", "placed", "missing": [{"capability", "status", "rule": "placement" or
  * "contract", "why": text or null, "kernel": text or null}], "needs": [text], "kernel": text or
  * null, "landlock_abi": number or null, "unknown_keys": [text]}.
  *
- * Of one that was refused, with `v` NULL: {"file", "error"}.
- *
- * NULL without memory. Free with cJSON_Delete().
+ * Of one that was refused, `v` aside: {"file", "error"}.
  */
-cJSON *verdict_json(const struct module_entry *entry, const struct verdict *v);
+void verdict_fill_json(cJSON *object, const struct module_entry *entry, const struct verdict *v);
 
 #endif

@@ -34,7 +34,8 @@ static void check(const struct module_entry *entry)
 
 	if (!entry->refused)
 		verdict_decide(&entry->module, &node, &verdict);
-	json = verdict_json(entry, entry->refused ? NULL : &verdict);
+	json = cJSON_CreateObject();
+	verdict_fill_json(json, entry, &verdict);
 	text = cJSON_PrintUnformatted(json);
 	if (!text || json_tree(text, strlen(text), &again, NULL) < 0)
 		abort();

@@ -304,9 +304,11 @@ static void test_an_always_on_rule_counts(void **state)
 
 static char *print(const struct module_entry *entry, const struct verdict *v)
 {
-	cJSON *json = verdict_json(entry, v);
-	char *text = cJSON_PrintUnformatted(json);
+	cJSON *json = cJSON_CreateObject();
+	char *text;
 
+	verdict_fill_json(json, entry, v);
+	text = cJSON_PrintUnformatted(json);
 	cJSON_Delete(json);
 	return text;
 }
@@ -326,7 +328,7 @@ static void test_json(void **state)
 	text = print(&entry, &v);
 	assert_string_equal(
 		text,
-		"{\"file\":\"a\\\\xff.toml\",\"name\":\"demo\",\"version\":null,\"runs\":false,"
+		"{\"file\":\"a�.toml\",\"name\":\"demo\",\"version\":null,\"runs\":false,"
 		"\"code\":\"CAPABILITY_NOT_ENFORCED\",\"message\":\"demo needs ipc, which this node does not "
 		"enforce (unavailable)\",\"placed\":false,\"missing\":[{\"capability\":\"ipc\",\"status\":"
 		"\"unavailable\",\"rule\":\"placement\",\"why\":null,\"kernel\":\"6.12\"}],\"needs\":"
@@ -338,8 +340,7 @@ static void test_json(void **state)
 	entry.refused = true;
 	fault_join(&entry.error, "sandbox: is not a table", NULL);
 	text = print(&entry, NULL);
-	assert_string_equal(text,
-			    "{\"file\":\"a\\\\xff.toml\",\"error\":\"sandbox: is not a table\"}");
+	assert_string_equal(text, "{\"file\":\"a�.toml\",\"error\":\"sandbox: is not a table\"}");
 	free(text);
 }
 
@@ -359,6 +360,12 @@ static void test_json_of_a_module_that_runs(void **state)
 		"\"message\":\"demo runs here\",\"placed\":true,\"missing\":[],\"needs\":["
 		"\"filesystem\",\"ipc\",\"net.none\",\"exec_writable_deny\"],\"kernel\":null,"
 		"\"landlock_abi\":null,\"unknown_keys\":[]}");
+	free(text);
+	/* The longest message is there to its end. */
+	memset(v.message, 'x', sizeof(v.message) - 2);
+	memcpy(v.message + sizeof(v.message) - 2, "!", 2);
+	text = print(&entry, &v);
+	assert_non_null(strstr(text, "xx!\",\"placed\""));
 	free(text);
 	module_free(&entry.module);
 }
