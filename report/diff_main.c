@@ -1,15 +1,12 @@
-#include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "report/diff.h"
 
 #include "report/exit.h"
+#include "report/input.h"
 #include "report/strict_json.h"
 
-#define REPORT_SIZE_MAX (16U << 20)
+#define REPORT_MIB 16
 
 struct diff_options {
 	bool json;
@@ -72,45 +69,13 @@ static void help(void)
 	      stdout);
 }
 
-/* All of `file` as new memory. */
-static int read_file(const char *file, char **ret, size_t *ret_len, struct fault *why)
-{
-	int fd = strcmp(file, "-") == 0 ? fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3)
-					: open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	char *text = malloc(REPORT_SIZE_MAX);
-	size_t len = 0;
-	ssize_t n = 0;
-
-	if (fd < 0 || !text) {
-		fault_errno(why, "open", file, fd < 0 ? errno : ENOMEM);
-		goto fail;
-	}
-	do {
-		n = read(fd, text + len, REPORT_SIZE_MAX - len);
-		len += n > 0 ? (size_t)n : 0;
-	} while ((n > 0 && len < REPORT_SIZE_MAX) || (n < 0 && errno == EINTR));
-	if (n < 0 || len == REPORT_SIZE_MAX) {
-		fault_errno(why, "read", file, n < 0 ? errno : EFBIG);
-		goto fail;
-	}
-	close(fd);
-	*ret = text;
-	*ret_len = len;
-	return 0;
-fail:
-	if (fd >= 0)
-		close(fd);
-	free(text);
-	return -EIO;
-}
-
 static cJSON *read_report(const char *file, struct fault *why)
 {
 	cJSON *tree = NULL;
 	char *text = NULL;
 	size_t len = 0;
 
-	if (read_file(file, &text, &len, why) < 0)
+	if (input_read(file, REPORT_MIB, &text, &len, why) < 0)
 		return NULL;
 	if (json_tree(text, len, &tree, why) < 0) {
 		fault_prefix(why, file);

@@ -1,14 +1,12 @@
 #include "report/modules.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "kabi/text.h"
 #include "report/field.h"
+#include "report/input.h"
 #include "report/strict_json.h"
 #include "report/toml.h"
 
@@ -59,66 +57,6 @@ static int add_refused(struct modules *list, const char *file, const struct faul
 static int refused_or_fail(struct modules *list, const char *file, int err, const struct fault *why)
 {
 	return err == -ENOMEM ? err : add_refused(list, file, why);
-}
-
-/* Standard input may be non-blocking, whoever made it so. */
-static int wait_readable(int fd)
-{
-	struct pollfd p = { .fd = fd, .events = POLLIN };
-
-	return poll(&p, 1, -1) < 0 && errno != EINTR ? -errno : 0;
-}
-
-static int read_all(int fd, char *buf, size_t size, size_t *ret)
-{
-	size_t len = 0;
-
-	while (len < size) {
-		ssize_t n = read(fd, buf + len, size - len);
-
-		if (n < 0 && errno == EAGAIN && wait_readable(fd) == 0)
-			continue;
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (n == 0) {
-			*ret = len;
-			return 0;
-		}
-		len += (size_t)n;
-	}
-	return -EFBIG;
-}
-
-/* All of `file` as new memory in *ret. */
-static int read_file(const char *file, char **ret, size_t *ret_len, struct fault *why)
-{
-	bool standard = strcmp(file, "-") == 0;
-	char *buf = malloc(MODULE_FILE_MAX + 1);
-	int err;
-	int fd;
-
-	if (!buf)
-		return fault_errno(why, "read", file, ENOMEM);
-	fd = standard ? STDIN_FILENO : open(file, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-	if (fd < 0) {
-		err = fault_errno(why, "open", file, errno);
-		goto out;
-	}
-	err = read_all(fd, buf, MODULE_FILE_MAX + 1, ret_len);
-	if (err == -EFBIG)
-		fault_join(why, "'", file, "' has more than 4 MiB", NULL);
-	else if (err < 0)
-		fault_errno(why, "read", file, -err);
-	if (!standard)
-		close(fd);
-out:
-	if (err < 0)
-		free(buf);
-	else
-		*ret = buf;
-	return err;
 }
 
 static bool is_json(const char *file, const char *text, size_t len)
@@ -267,7 +205,7 @@ int modules_add_manifest(struct modules *list, const char *file)
 	size_t len;
 	int err;
 
-	err = read_file(file, &text, &len, &why);
+	err = input_read(file, MODULE_FILE_MIB, &text, &len, &why);
 	if (err < 0)
 		return refused_or_fail(list, file, err, &why);
 	return modules_parse_manifest(list, file, text, len);
@@ -280,7 +218,7 @@ int modules_add_release(struct modules *list, const char *file)
 	size_t len;
 	int err;
 
-	err = read_file(file, &text, &len, &why);
+	err = input_read(file, MODULE_FILE_MIB, &text, &len, &why);
 	if (err < 0)
 		return refused_or_fail(list, file, err, &why);
 	return modules_parse_release(list, file, text, len);

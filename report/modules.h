@@ -11,7 +11,7 @@
 #include "kabi/fault.h"
 #include "report/manifest.h"
 
-#define MODULE_FILE_MAX (4U << 20)
+#define MODULE_FILE_MIB 4
 
 struct module_entry {
 	const char *file; /* the caller's; "-" is standard input */

@@ -121,6 +121,7 @@ static int require_one(struct options *o, const char *name, struct fault *why)
 	if (id < 0)
 		return unknown_capability(name, why);
 	o->require[id] = true;
+	o->required = true;
 	return 0;
 }
 
@@ -260,6 +261,8 @@ static int check_together(const struct options *o, const char *mode, struct faul
 	if (assumption_made(&o->assumption) && !shown)
 		return command_refuse(why, mode, " tells what is, and cannot be marked as assumed",
 				      "");
+	if (o->required && o->mode == MODE_WATCH)
+		return command_refuse(why, "--require is an exit code, and ", mode, " has no end");
 	if (o->root && o->mode == MODE_WATCH)
 		return command_refuse(why, "a recorded machine does not change: --root and ", mode,
 				      "");

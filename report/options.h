@@ -31,7 +31,8 @@ struct options {
 	bool no_trials;
 	bool supervised; /* --parent run */
 	struct assumption assumption;
-	int explain; /* enum capability_id of --explain */
+	int explain;   /* enum capability_id of --explain */
+	bool required; /* any of these: */
 	bool require[CAPABILITY_COUNT];
 	struct module_files files; /* freed by options_free() */
 };

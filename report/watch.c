@@ -17,8 +17,6 @@
 #define QUIET_MS 250  /* a burst is over when nothing came for so long */
 #define BURST_MS 3000 /* and is not waited for longer than this */
 #define LOOK_MS 60000 /* from one quick look to the next */
-#define PAUSE_MS 2000 /* after a report that showed no change, doubled each time */
-#define PAUSE_MAX 60000
 
 #define WRITTEN (IN_MODIFY | IN_ATTRIB)
 #define LISTED (IN_CREATE | IN_DELETE | IN_ATTRIB | IN_MOVE)

@@ -79,6 +79,8 @@ static void bad_lines_say_why(void **state)
 		{ { "--require", "" }, "is not a list NAME[,NAME]" },
 		{ { "--without", "landlock" }, "without landlock there is nothing to report" },
 		{ { "--without", "cgroups" }, "no probe is named 'cgroups'" },
+		{ { "--watch", "--require", "ipc" },
+		  "--require is an exit code, and --watch has no end" },
 		{ { "--sandbox", "--module", "a" }, "modules are part of the whole report" },
 	};
 
