@@ -26,7 +26,7 @@ static uint32_t controllers_in(const char *list)
 	uint32_t found = 0;
 
 	for (unsigned c = 0; c < CONTROLLER_COUNT; c++)
-		if (mount_option(list, v1_name((enum controller)c)))
+		if (text_in_list(list, v1_name((enum controller)c)))
 			found |= 1U << c;
 	return found;
 }
@@ -46,7 +46,7 @@ static void read_row(char *line, struct cgroup_place *ret)
 		return;
 	}
 	ret->v1_controllers |= controllers_in(list);
-	if (mount_option(list, "cpu") && !text_copy(ret->v1_cpu.own, sizeof(ret->v1_cpu.own), path))
+	if (text_in_list(list, "cpu") && !text_copy(ret->v1_cpu.own, sizeof(ret->v1_cpu.own), path))
 		ret->v1_cpu.own[0] = '\0';
 }
 
@@ -115,7 +115,7 @@ static void take_mount(const struct kernel *k, const struct mount *m, struct hie
 		h->mount[0] = '\0';
 		return;
 	}
-	h->read_only = mount_option(m->options, "ro") || mount_option(m->super, "ro");
+	h->read_only = text_in_list(m->options, "ro") || text_in_list(m->super, "ro");
 	h->dir[0] = '\0';
 	h->dir_error = 0;
 	if (cgroup_directory(m->point, m->root, h->own, dir, sizeof(dir)))
@@ -189,7 +189,7 @@ static void see_v1(const struct kernel *k, const struct mount *m, struct cgroup_
 {
 	ret->v1_mounted = true;
 	ret->v1_controllers |= controllers_in(m->super);
-	if (mount_option(m->super, "cpu"))
+	if (text_in_list(m->super, "cpu"))
 		take_if_better(k, m, &ret->v1_cpu);
 }
 

@@ -127,17 +127,3 @@ int mountinfo_open(const struct kernel *k, struct mountinfo *ret)
 	*ret = mountinfo_start(text);
 	return 0;
 }
-
-bool mount_option(const char *options, const char *name)
-{
-	size_t len = strlen(name);
-
-	while (*options) {
-		size_t n = strcspn(options, ",");
-
-		if (n == len && strncmp(options, name, len) == 0)
-			return true;
-		options += n + (options[n] == ',');
-	}
-	return false;
-}

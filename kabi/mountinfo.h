@@ -36,7 +36,4 @@ bool mountinfo_next(struct mountinfo *it, struct mount *ret);
  */
 int mountinfo_open(const struct kernel *k, struct mountinfo *ret);
 
-/* Is `name` one of the comma-separated words of `options`? */
-bool mount_option(const char *options, const char *name);
-
 #endif

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "kabi/file.h"
+#include "kabi/procstat.h"
 #include "kabi/text.h"
 
 #ifndef SYS_pidfd_open
@@ -124,14 +125,10 @@ int notify_take_listener(int socket)
 /* Read /proc/PID/NAME into buf. Returns 0 or -errno. */
 static int read_info(pid_t pid, const char *name, char buf[INFO_MAX])
 {
-	char path[64];
-	struct text t = TEXT_BUF(path);
+	char path[PROC_PATH_MAX];
 	ssize_t n;
 
-	text_add(&t, "/proc/");
-	text_add_int(&t, pid);
-	text_add(&t, "/");
-	text_add(&t, name);
+	proc_path(path, pid, name);
 	n = file_read(&kernel_live, path, buf, INFO_MAX);
 	return n < 0 ? (int)n : 0;
 }

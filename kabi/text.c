@@ -226,3 +226,17 @@ bool text_ends(const char *s, const char *suffix)
 
 	return len >= n && strcmp(s + len - n, suffix) == 0;
 }
+
+bool text_in_list(const char *list, const char *word)
+{
+	size_t len = strlen(word);
+
+	while (*list) {
+		size_t n = strcspn(list, ",");
+
+		if (n == len && strncmp(list, word, len) == 0)
+			return true;
+		list += n + (list[n] == ',');
+	}
+	return false;
+}

@@ -54,4 +54,7 @@ char *text_word(char **cursor);
 bool text_starts(const char *s, const char *prefix);
 bool text_ends(const char *s, const char *suffix);
 
+/* Is `word` one of the comma-separated words of `list`? */
+bool text_in_list(const char *list, const char *word);
+
 #endif

@@ -3,8 +3,8 @@
 #include <errno.h>
 #include <stdint.h>
 
+#include "kabi/procstat.h"
 #include "kabi/status.h"
-#include "kabi/text.h"
 
 #define SELF "/proc/self/status"
 #define PROC_MAGIC 0x9fa0 /* linux/magic.h */
@@ -93,13 +93,10 @@ enum check check_process(const struct kernel *k, int pid)
 {
 	struct proc_status own;
 	struct proc_status other;
-	char path[64];
-	struct text t = TEXT_BUF(path);
+	char path[PROC_PATH_MAX];
 	int r;
 
-	text_add(&t, "/proc/");
-	text_add_int(&t, pid);
-	text_add(&t, "/status");
+	proc_path(path, pid, "status");
 	if (read_own(k, &own, NULL) < 0)
 		return CHECK_UNKNOWN;
 	r = read_status(k, path, &other);

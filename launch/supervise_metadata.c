@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "kabi/file.h"
+#include "kabi/procstat.h"
 #include "kabi/text.h"
 #include "launch/metadata_call.h"
 
@@ -45,13 +46,10 @@ static struct text fd_path(char buf[64], int fd)
 
 static int open_proc(pid_t pid, const char *name)
 {
-	char path[64];
-	struct text t = TEXT_BUF(path);
+	char path[PROC_PATH_MAX];
 	int fd;
 
-	text_add(&t, "/proc/");
-	text_add_int(&t, pid);
-	text_add(&t, name);
+	proc_path(path, pid, name);
 	fd = open(path, O_PATH | O_CLOEXEC);
 	return fd < 0 ? -errno : fd;
 }
@@ -78,9 +76,9 @@ static int open_path(pid_t pid, const struct metadata_call *call, const char *pa
 	if (fd >= 0)
 		return caller_descriptor(pid, fd);
 	if (path[0] == '/')
-		dir = open_proc(pid, "/root");
+		dir = open_proc(pid, "root");
 	else if (call->dir == AT_FDCWD)
-		dir = open_proc(pid, "/cwd");
+		dir = open_proc(pid, "cwd");
 	else
 		dir = caller_descriptor(pid, call->dir);
 	if (dir < 0)
@@ -106,7 +104,7 @@ static int open_object(pid_t pid, const struct metadata_call *call, bool *ret_he
 		return open_path(pid, call, path);
 	if (!*ret_held)
 		return -ENOENT;
-	return call->dir == AT_FDCWD ? open_proc(pid, "/cwd") : caller_descriptor(pid, call->dir);
+	return call->dir == AT_FDCWD ? open_proc(pid, "cwd") : caller_descriptor(pid, call->dir);
 }
 
 /* The last of the four numbers is the file system's. */
@@ -136,17 +134,14 @@ static void read_groups(char *line, struct metadata_caller *ret)
 
 static int read_caller(pid_t pid, struct metadata_caller *ret)
 {
-	char path[64];
+	char path[PROC_PATH_MAX];
 	char buf[STATUS_MAX];
 	char *cursor = buf;
 	char *line;
-	struct text t = TEXT_BUF(path);
 	int found = 0;
 	ssize_t n;
 
-	text_add(&t, "/proc/");
-	text_add_int(&t, pid);
-	text_add(&t, "/status");
+	proc_path(path, pid, "status");
 	n = file_read(&kernel_live, path, buf, sizeof(buf));
 	if (n < 0)
 		return (int)n;

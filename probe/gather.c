@@ -11,10 +11,10 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kabi/text.h"
+#include "probe/clock.h"
 #include "probe/probes.h"
 
 #define TIMEOUT_MS_DEFAULT 2000
@@ -104,14 +104,6 @@ const char *probe_name(enum probe_id id)
 	return probe_rows[id].name;
 }
 
-static uint64_t now_micros(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 static bool is_undecided(const struct run *r, uint32_t id)
 {
 	return (r->options->want & PROBE_BIT(id)) &&
@@ -134,13 +126,13 @@ static void run_all(const struct run *r)
 	struct probe_outcome *outcomes = r->board->facts.outcomes;
 
 	for (uint32_t id = 0; id < PROBE_COUNT; id++) {
-		uint64_t start = now_micros();
+		uint64_t start = clock_micros();
 
 		if (!is_undecided(r, id))
 			continue;
 		__atomic_store_n(&r->board->current, id, __ATOMIC_RELEASE);
 		probe_rows[id].run(r);
-		outcomes[id].micros = (uint32_t)(now_micros() - start);
+		outcomes[id].micros = (uint32_t)(clock_micros() - start);
 		outcomes[id].outcome = OUTCOME_DONE;
 	}
 }
@@ -189,12 +181,12 @@ static bool closes_within(int end, uint32_t ms)
 	while (left > 0) {
 		uint64_t slice = left < SLICE_MICROS ? left : SLICE_MICROS;
 		struct pollfd p = { .fd = end, .events = POLLIN };
-		uint64_t start = now_micros();
+		uint64_t start = clock_micros();
 		uint64_t passed;
 
 		if (poll(&p, 1, (int)((slice + 999) / 1000)) > 0)
 			return true;
-		passed = now_micros() - start;
+		passed = clock_micros() - start;
 		left -= passed < slice ? passed : slice;
 	}
 	return false;

@@ -147,18 +147,6 @@ static void ask_rights(const struct kernel *k, struct landlock_facts *ret)
 	}
 }
 
-static bool list_has(const char *list, const char *word)
-{
-	size_t len = strlen(word);
-
-	for (const char *at = list; *at; at += strcspn(at, ",")) {
-		at += *at == ',';
-		if (strncmp(at, word, len) == 0 && (at[len] == ',' || !at[len]))
-			return true;
-	}
-	return false;
-}
-
 static void claim_lsm_list(const struct kernel *k, struct fact *f)
 {
 	char list[512];
@@ -167,7 +155,7 @@ static void claim_lsm_list(const struct kernel *k, struct fact *f)
 	if (n < 0)
 		fact_call(f, ANSWER_UNKNOWN, LSM_LIST, n);
 	else
-		fact_text(f, list_has(list, "landlock") ? ANSWER_YES : ANSWER_NO, BASIS_CLAIMED,
+		fact_text(f, text_in_list(list, "landlock") ? ANSWER_YES : ANSWER_NO, BASIS_CLAIMED,
 			  LSM_LIST, list);
 }
 

@@ -1,9 +1,5 @@
-#include <stdlib.h>
-#include <string.h>
 
 #include "report/report.h"
-
-#include "kabi/text.h"
 
 struct metrics {
 	FILE *out;
@@ -136,17 +132,11 @@ static void put_time(const struct metrics *m)
 		  (double)m->report->epoch);
 }
 
-char *report_openmetrics(const struct report *report)
+void report_openmetrics(const struct report *report, FILE *out)
 {
 	const struct backend *backend = &report->capabilities.backend;
-	struct metrics m = { .report = report };
-	char *text = NULL;
-	size_t size = 0;
-	bool bad;
+	const struct metrics m = { .out = out, .report = report };
 
-	m.out = open_memstream(&text, &size);
-	if (!m.out)
-		return NULL;
 	put_info(&m);
 	put_plain(m.out, "oarbank_sandbox_backend", "1 when the node has a sandbox at all.",
 		  backend->present);
@@ -159,9 +149,4 @@ char *report_openmetrics(const struct report *report)
 	put_modules(&m);
 	put_time(&m);
 	fputs("# EOF\n", m.out);
-	bad = ferror(m.out);
-	if (fclose(m.out) == 0 && !bad)
-		return text;
-	free(text);
-	return NULL;
 }

@@ -1,5 +1,4 @@
 #include <ctype.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "report/report.h"
@@ -53,7 +52,7 @@ static void put_modules(FILE *out, const struct report *report)
 	}
 }
 
-static void put_all(FILE *out, const struct report *report)
+void report_nfd(const struct report *report, FILE *out)
 {
 	const struct backend *backend = &report->capabilities.backend;
 	const struct gpu_facts *g = &report->facts->gpu;
@@ -74,21 +73,4 @@ static void put_all(FILE *out, const struct report *report)
 	if (report->facts->outcomes[PROBE_GPU].outcome == OUTCOME_DONE)
 		put_number(out, "gpus-usable", usable);
 	put_modules(out, report);
-}
-
-char *report_nfd(const struct report *report)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	bool bad;
-
-	if (!out)
-		return NULL;
-	put_all(out, report);
-	bad = ferror(out);
-	if (fclose(out) == 0 && !bad)
-		return text;
-	free(text);
-	return NULL;
 }

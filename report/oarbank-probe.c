@@ -28,48 +28,51 @@ static int check_stdio(void)
 	return 0;
 }
 
-/* What the page or the explanation prints, to be freed; NULL without memory. */
-static char *compose_page(const struct options *options, const struct report *report)
-{
-	char *text = NULL;
-	size_t size = 0;
-	FILE *out = open_memstream(&text, &size);
-	bool bad;
-
-	if (!out)
-		return NULL;
-	if (options->mode == MODE_EXPLAIN)
-		report_explain(report, (enum capability_id)options->explain, exit_wants_colour(),
-			       out);
-	else
-		report_page(report, exit_wants_colour(), out);
-	bad = ferror(out);
-	if (fclose(out) != 0 || bad) {
-		free(text);
-		return NULL;
-	}
-	return text;
-}
-
-static char *compose(const struct options *options, const struct report *report)
+static void put(const struct options *options, const struct report *report, FILE *out)
 {
 	switch (options->mode) {
-	case MODE_JSON:
-		return report_document(report);
-	case MODE_SANDBOX:
-		return report_sandbox_line(report);
 	case MODE_OPENMETRICS:
-		return report_openmetrics(report);
+		report_openmetrics(report, out);
+		return;
 	case MODE_NFD:
-		return report_nfd(report);
-	case MODE_PAGE:
+		report_nfd(report, out);
+		return;
 	case MODE_EXPLAIN:
+		report_explain(report, (enum capability_id)options->explain, exit_wants_colour(),
+			       out);
+		return;
+	case MODE_PAGE:
+	case MODE_JSON:
+	case MODE_SANDBOX:
 	case MODE_WATCH:
 	case MODE_HELP:
 	case MODE_VERSION:
 		break;
 	}
-	return compose_page(options, report);
+	report_page(report, exit_wants_colour(), out);
+}
+
+/* What is to be printed, to be freed; NULL without memory. */
+static char *compose(const struct options *options, const struct report *report)
+{
+	char *text = NULL;
+	size_t size = 0;
+	FILE *out;
+	bool bad;
+
+	if (options->mode == MODE_JSON)
+		return report_document(report);
+	if (options->mode == MODE_SANDBOX)
+		return report_sandbox_line(report);
+	out = open_memstream(&text, &size);
+	if (!out)
+		return NULL;
+	put(options, report, out);
+	bad = ferror(out);
+	if (fclose(out) == 0 && !bad)
+		return text;
+	free(text);
+	return NULL;
 }
 
 /* The whole output is made before its first byte is written; half of it must not end well. */

@@ -34,9 +34,9 @@ struct verdict *report_verdicts(const struct report *report);
 char *report_document(const struct report *report);
 char *report_sandbox_line(const struct report *report);
 
-/* As OpenMetrics text, and as features for Kubernetes' node-feature-discovery; as above. */
-char *report_openmetrics(const struct report *report);
-char *report_nfd(const struct report *report);
+/* As OpenMetrics text, and as features for Kubernetes' node-feature-discovery. */
+void report_openmetrics(const struct report *report, FILE *out);
+void report_nfd(const struct report *report, FILE *out);
 
 /* For people. `colour`: with ANSI colours. */
 void report_page(const struct report *report, bool colour, FILE *out);

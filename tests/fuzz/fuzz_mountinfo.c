@@ -5,6 +5,7 @@
 
 #include "kabi/cgroup.h"
 #include "kabi/mountinfo.h"
+#include "kabi/text.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -44,7 +45,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	while (mountinfo_next(&it, &m)) {
 		if (!m.type[0] || m.point[0] != '/' || strlen(m.super) > size)
 			abort();
-		mount_option(m.options, "ro");
+		text_in_list(m.options, "ro");
 		check_directory(&m, place.v2.own);
 		check_directory(&m, m.source);
 	}
