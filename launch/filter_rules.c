@@ -11,6 +11,11 @@ static const struct filter_word stream[] = { { 1, "SOCK_STREAM" } };
 static const struct filter_word pair_types[] = { { 1, "SOCK_STREAM" }, { 5, "SOCK_SEQPACKET" } };
 static const struct filter_word tcp_protocols[] = { { 0, "0" }, { 6, "IPPROTO_TCP" } };
 static const struct filter_word fast_open[] = { { 0x20000000, "MSG_FASTOPEN" } };
+static const struct filter_word socket_level[] = { { 1, "SOL_SOCKET" } };
+static const struct filter_word device_options[] = {
+	{ 25, "SO_BINDTODEVICE" },
+	{ 62, "SO_BINDTOIFINDEX" },
+};
 static const struct filter_word tcp_level[] = { { 6, "IPPROTO_TCP" } };
 static const struct filter_word tcp_ulp[] = { { 31, "TCP_ULP" } };
 static const struct filter_word tcp_fast_open[] = { { 30, "TCP_FASTOPEN_CONNECT" } };
@@ -193,6 +198,13 @@ const struct filter_rule filter_rules[] = {
 		.tests = { IS(1, "level", tcp_level), IS(2, "name", tcp_ulp) },
 		.error = EPERM,
 		.why = "turns a TCP socket into SMC or another protocol (CVE-2023-0461)",
+	},
+	{
+		.calls = "setsockopt",
+		.tests = { IS(1, "level", socket_level), IS(2, "name", device_options) },
+		.error = EPERM,
+		.why = "where route_localnet is on, what goes to 127.0.0.1 leaves by that device "
+		       "(seen on 6.18); EPERM as before Linux 5.7",
 	},
 	{
 		.calls = "io_uring_setup io_uring_enter io_uring_register",

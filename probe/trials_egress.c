@@ -215,6 +215,21 @@ static int try_option(const struct stage *s, const struct trial *t)
 	return r;
 }
 
+/* Where route_localnet is on, what goes to the proxy would leave by it. */
+static int try_device(const struct stage *s, const struct trial *t)
+{
+	int fd = tcp(AF_INET);
+	int r;
+
+	(void)s;
+	(void)t;
+	if (fd < 0)
+		return fd;
+	r = result(setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 2));
+	close(fd);
+	return r;
+}
+
 /* ---- the other end of a connection ---- */
 
 static int try_bind(const struct stage *s, const struct trial *t)
@@ -314,6 +329,11 @@ static const struct trial rows[] = {
 	  .any_answer = true,
 	  .attempt = try_option,
 	  .args = { TCP_ULP } },
+	{ .id = "egress.device",
+	  .what = "choose the device that a connection leaves by",
+	  LIST,
+	  DENIED(EPERM),
+	  .attempt = try_device },
 	{ .id = "egress.bind",
 	  .what = "bind a TCP socket",
 	  LIST,

@@ -14,6 +14,9 @@
 #ifndef TCP_FASTOPEN_CONNECT
 #define TCP_FASTOPEN_CONNECT 30
 #endif
+#ifndef SO_BINDTOIFINDEX
+#define SO_BINDTOIFINDEX 62
+#endif
 #ifndef TCP_ULP
 #define TCP_ULP 31
 #endif
@@ -210,6 +213,21 @@ static int upper_layer(const struct stage *s, const long *arg)
 	return answer_zero(setsockopt(fd, IPPROTO_TCP, TCP_ULP, name, (socklen_t)strlen(name)));
 }
 
+/* Have what goes to the proxy leave by a device. arg: by its index */
+static int choose_device(const struct stage *s, const long *arg)
+{
+	struct address a = to(s, TEXT("127.0.0.1"), PROXY);
+	const int loopback = 1; /* in every network namespace */
+	int fd = tcp_socket(&a);
+
+	if (fd < 0 || connect(fd, &a.any, a.size) < 0)
+		return broken("connect to the proxy");
+	if (arg[0])
+		return answer_zero(
+			setsockopt(fd, SOL_SOCKET, SO_BINDTOIFINDEX, &loopback, sizeof(loopback)));
+	return answer_zero(setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 2));
+}
+
 /* MPTCP and the like to a port that is not the proxy's. arg: protocol */
 static int connect_protocol(const struct stage *s, const long *arg)
 {
@@ -324,6 +342,8 @@ static const struct row table[] = {
 	  .in = WITH_NET },
 	{ DENY("ulp_unknown", EPERM, upper_layer, TEXT("no-such")), .control = -ENOENT,
 	  .in = WITH_NET },
+	{ DENY("bind_to_device", EPERM, choose_device, 0), .in = WITH_NET },
+	{ DENY("bind_to_device_index", EPERM, choose_device, 1), .in = WITH_NET },
 	{ DENY("connect_mptcp", EPROTONOSUPPORT, connect_protocol, IPPROTO_MPTCP), .in = WITH_NET },
 	{ DENY("connect_sctp", EPROTONOSUPPORT, connect_protocol, IPPROTO_SCTP), .in = WITH_NET },
 

@@ -135,6 +135,11 @@ static int try_fastopen_connect(void)
 	return attempt_outcome(setsockopt(tcp, IPPROTO_TCP, TCP_FASTOPEN_CONNECT, &on, sizeof(on)));
 }
 
+static int try_device(void)
+{
+	return attempt_outcome(setsockopt(tcp, SOL_SOCKET, SO_BINDTODEVICE, "lo", 2));
+}
+
 static int try_nodelay(void)
 {
 	int on = 1;
@@ -169,6 +174,7 @@ static const struct attempt attempts[] = {
 	{ "sendmmsg with fast open", try_sendmmsg_fast, ATTEMPT_ANY, EOPNOTSUPP, 0 },
 	{ "upper-layer protocol", try_ulp, ATTEMPT_ANY, EPERM, ENOENT },
 	{ "TCP_FASTOPEN_CONNECT", try_fastopen_connect, ATTEMPT_ANY, EOPNOTSUPP, 0 },
+	{ "SO_BINDTODEVICE", try_device, ATTEMPT_ANY, EPERM, 0 },
 	{ "TCP_NODELAY", try_nodelay, ATTEMPT_ANY, 0, 0 },
 	{ "io_uring", try_io_uring, ATTEMPT_ANY, ENOSYS, EFAULT },
 };
