@@ -49,6 +49,7 @@ struct supervisor {
 	bool listening;
 	struct supervise_counts counts;
 	struct metadata_roots roots;
+	int broker; /* its socket; -errno */
 	struct call calls[WAITING_MAX];
 };
 
@@ -207,7 +208,7 @@ static void look_after(struct supervisor *s, struct call *call, int64_t now)
 		return;
 	}
 	if (call->retries)
-		r = socket_connect(call->socket, &broker, s->rules);
+		r = socket_connect(call->socket, &broker, s->broker);
 	if (r != -EAGAIN)
 		finish(s, call, r);
 	else if (now >= call->give_up)
@@ -241,10 +242,10 @@ static void make_connection(struct supervisor *s, struct call *call, int fd,
 		return;
 	}
 	call->socket = r;
-	r = socket_connect(call->socket, to, s->rules);
+	r = socket_connect(call->socket, to, s->broker);
 	/* The loopback answers while it is asked, and the answer is seen after it. */
 	if (r == -EINPROGRESS && !state->non_blocking)
-		r = socket_connect(call->socket, to, s->rules);
+		r = socket_connect(call->socket, to, s->broker);
 	waits = !state->non_blocking && (r == -EALREADY || r == -EAGAIN);
 	if (waits) {
 		call->retries = r == -EAGAIN;
@@ -424,6 +425,7 @@ int supervisor_new(int channel, const struct supervise_rules *rules, struct supe
 		.channel = channel,
 		.listener = -1,
 		.listening = true,
+		.broker = rules->broker ? broker_open(rules->broker) : -ENOENT,
 	};
 	for (size_t i = 0; i < WAITING_MAX; i++)
 		s->calls[i].socket = -1;
@@ -466,6 +468,7 @@ void supervisor_free(struct supervisor *s)
 		return;
 	end(s);
 	metadata_roots_close(&s->roots);
+	close_one(&s->broker);
 	close_one(&s->epoll);
 	close_one(&s->clock);
 	free(s);

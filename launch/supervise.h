@@ -32,7 +32,11 @@ struct supervise_counts {
 	uint64_t failed;    /* allowed, and could not be connected; or were given up */
 };
 
-/* With rules->writable, changes of metadata are put to this process too: they are carried out
+/* To be made before the module is started: the writable roots and the broker's socket are what is
+ * at their paths now, whatever the module puts there. A socket that is not there yet is never
+ * reached.
+ *
+ * With rules->writable, changes of metadata are put to this process too: they are carried out
  * beneath those roots, and EACCES anywhere else (launch/supervise_metadata.h).
  *
  * Answer the calls of the module whose launcher gives its filter's listener to the other end of

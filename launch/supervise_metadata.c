@@ -338,18 +338,28 @@ int metadata_change(int listener, const struct sc_notif *notif, const struct met
 	return r;
 }
 
+/* As the launcher does: without following the last link. */
+static int open_root(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	int r = fd < 0 || fstat(fd, &st) < 0 ? -errno : S_ISLNK(st.st_mode) ? -ELOOP : fd;
+
+	if (r < 0 && fd >= 0)
+		close(fd);
+	return r;
+}
+
 int metadata_roots_open(const char *const paths[], size_t count, struct metadata_roots *ret,
 			struct fault *why)
 {
 	ret->count = 0;
 	for (size_t i = 0; i < count && i < METADATA_ROOTS_MAX; i++) {
-		int fd = open(paths[i], O_PATH | O_CLOEXEC);
+		int fd = open_root(paths[i]);
 
 		if (fd < 0) {
-			int err = errno;
-
 			metadata_roots_close(ret);
-			return fault_errno(why, "open the root", paths[i], err);
+			return fault_errno(why, "open the root", paths[i], -fd);
 		}
 		ret->fds[ret->count++] = fd;
 	}

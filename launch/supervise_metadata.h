@@ -18,7 +18,10 @@ struct metadata_roots {
 	int fds[METADATA_ROOTS_MAX];
 };
 
-/* Open them: paths[0..count). Returns 0, or -errno with `why`, and then none is open. */
+/* Open them: paths[0..count), none of which may be a symbolic link (-ELOOP). To be done before the
+ * module runs, which may put something else there. Returns 0, or -errno with `why`, and then none
+ * is open.
+ */
 int metadata_roots_open(const char *const paths[], size_t count, struct metadata_roots *ret,
 			struct fault *why);
 void metadata_roots_close(struct metadata_roots *roots);

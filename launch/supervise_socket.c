@@ -134,35 +134,37 @@ int socket_like(int fd, const struct socket_kind *kind)
 	return made;
 }
 
-/* By a descriptor of the socket's node, which must not be a symbolic link: then no length of a path
- * is too long, and what is connected is what was looked at.
- */
-static int connect_broker(int fd, const char *path)
+/* By a descriptor of the socket's node: then no length of a path is too long. */
+static int connect_broker(int fd, int broker)
 {
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 	struct text t = TEXT_BUF(address.sun_path);
-	int node = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	struct stat st;
-	int r;
 
-	if (node < 0)
-		return -errno;
+	if (broker < 0)
+		return broker;
 	text_add(&t, "/proc/self/fd/");
-	text_add_int(&t, node);
-	if (fstat(node, &st) < 0)
-		r = -errno;
-	else if (!S_ISSOCK(st.st_mode))
-		r = -ECONNREFUSED;
-	else
-		r = connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
-	close(node);
-	return r;
+	text_add_int(&t, broker);
+	return connect(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ? -errno : 0;
 }
 
-int socket_connect(int fd, const struct destination *to, const struct supervise_rules *rules)
+int broker_open(const char *path)
+{
+	int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+	struct stat st;
+	int r = fd < 0 || fstat(fd, &st) < 0 ? -errno : 0;
+
+	/* As connect(2) has it of what is no socket. */
+	if (r == 0 && !S_ISSOCK(st.st_mode))
+		r = -ECONNREFUSED;
+	if (r < 0 && fd >= 0)
+		close(fd);
+	return r < 0 ? r : fd;
+}
+
+int socket_connect(int fd, const struct destination *to, int broker)
 {
 	if (to->kind == DESTINATION_BROKER)
-		return connect_broker(fd, rules->broker);
+		return connect_broker(fd, broker);
 	return connect(fd, (const struct sockaddr *)&to->address, to->len) < 0 ? -errno : 0;
 }
 

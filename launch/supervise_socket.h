@@ -29,11 +29,17 @@ int socket_look(int fd, struct socket_state *ret);
  */
 int socket_like(int fd, const struct socket_kind *kind);
 
+/* Open the broker's socket, as what is at its path now: a module may be able to put another in its
+ * place later. Returns a descriptor to be connected to, or -errno: -ECONNREFUSED when it is no
+ * socket, a symbolic link among them.
+ */
+int broker_open(const char *path);
+
 /* Start to connect to the destination. Returns 0, or -errno: -EINPROGRESS when it is writable once
  * it is done, and until then -EALREADY if called again; -EAGAIN when the broker has no room for one
  * more.
  */
-int socket_connect(int fd, const struct destination *to, const struct supervise_rules *rules);
+int socket_connect(int fd, const struct destination *to, int broker);
 
 /* How it went: 0 or -errno. */
 int socket_error(int fd);

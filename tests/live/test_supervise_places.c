@@ -1,0 +1,291 @@
+/* launch: what a supervisor acts on is what was at the paths of its rules before the module ran, on
+ * this kernel. Each denial has its control: the same child without a supervisor.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "kabi/kernel.h"
+#include "launch/ask.h"
+#include "launch/supervise.h"
+
+static char dir[] = "/tmp/supervise-places-XXXXXX";
+
+/* ---- places ---- */
+
+static const char *at(const char *name)
+{
+	static char paths[4][96];
+	static unsigned next;
+	char *path = paths[next++ % 4];
+
+	snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
+	return path;
+}
+
+static void make_file(const char *name)
+{
+	int fd = open(at(name), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	assert_true(fd >= 0);
+	close(fd);
+}
+
+static int listen_at(const char *name)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	strncpy(un.sun_path, at(name), sizeof(un.sun_path) - 1);
+	assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof(un)), 0);
+	assert_int_equal(listen(fd, 16), 0);
+	return fd;
+}
+
+static unsigned accept_all(int listener)
+{
+	unsigned count = 0;
+	int fd;
+
+	while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
+		close(fd);
+		count++;
+	}
+	return count;
+}
+
+static int set_up(void **state)
+{
+	(void)state;
+	strcpy(dir + strlen(dir) - 6, "XXXXXX");
+	return mkdtemp(dir) && mkdir(at("in"), 0700) == 0 && mkdir(at("out"), 0700) == 0 ? 0 : -1;
+}
+
+static int tear_down(void **state)
+{
+	static const char *const names[] = { "in/file",	   "in/socket",	   "in",
+					     "out/file",   "out/socket",   "out",
+					     "moved/file", "moved/socket", "moved" };
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		remove(at(names[i]));
+	return rmdir(dir);
+}
+
+/* Put another directory in the place of "in", as a module can that may write around it. */
+static void swap(void)
+{
+	assert_int_equal(rename(at("in"), at("moved")), 0);
+	assert_int_equal(symlink(at("out"), at("in")), 0);
+}
+
+/* ---- children ---- */
+
+static pid_t start(int (*body)(void), int channel)
+{
+	const struct ask ask = { .socket = channel, .what = ASK_CONNECT | ASK_METADATA };
+	struct fault why;
+	pid_t pid = fork();
+
+	if (pid != 0)
+		return pid;
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	alarm(60);
+	if (channel >= 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+			     ask_parent(&kernel_live, &ask, &why) < 0))
+		_exit(254);
+	_exit(body());
+}
+
+static int code_of(pid_t pid)
+{
+	int status;
+
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+}
+
+static int make(const struct supervise_rules *rules, struct supervisor **ret, int *ret_theirs)
+{
+	struct fault why;
+	int ends[2];
+	int r;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
+	r = supervisor_new(ends[0], rules, ret, &why);
+	if (r < 0)
+		close(ends[1]);
+	*ret_theirs = ends[1];
+	return r;
+}
+
+static int run(struct supervisor *s, int theirs, int (*body)(void))
+{
+	struct pollfd fd = { .fd = supervisor_fd(s), .events = POLLIN };
+	pid_t pid = start(body, theirs);
+	siginfo_t ended = { .si_pid = 0 };
+
+	close(theirs);
+	while (supervisor_run(s) && ended.si_pid == 0) {
+		poll(&fd, 1, 20);
+		waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT);
+	}
+	supervisor_free(s);
+	return code_of(pid);
+}
+
+static int in_vain(int (*body)(void))
+{
+	return code_of(start(body, -1));
+}
+
+/* ---- roots ---- */
+
+static const char *changed;
+
+static int change_mode(void)
+{
+	return chmod(changed, 0640) == 0 ? 0 : errno;
+}
+
+static void a_root_is_the_one_from_before(void **state)
+{
+	static const struct {
+		const char *name;
+		int result;
+	} rows[] = { { "out/file", EACCES }, { "in/file", EACCES }, { "moved/file", 0 } };
+	const char *root = strdup(at("in"));
+	const struct supervise_rules rules = { .writable = &root, .writable_count = 1 };
+	struct supervisor *s[3];
+	int theirs[3];
+
+	(void)state;
+	make_file("in/file");
+	make_file("out/file");
+	for (size_t i = 0; i < 3; i++)
+		assert_int_equal(make(&rules, &s[i], &theirs[i]), 0);
+	swap();
+	for (size_t i = 0; i < 3; i++) {
+		changed = at(rows[i].name);
+		assert_int_equal(run(s[i], theirs[i], change_mode), rows[i].result);
+		assert_int_equal(in_vain(change_mode), 0);
+	}
+	free((void *)root);
+}
+
+static void a_root_that_is_a_link_is_refused(void **state)
+{
+	const char *root = strdup(at("in"));
+	const struct supervise_rules rules = { .writable = &root, .writable_count = 1 };
+	struct supervisor *s;
+	int theirs;
+
+	(void)state;
+	swap();
+	assert_int_equal(make(&rules, &s, &theirs), -ELOOP);
+	free((void *)root);
+}
+
+/* ---- the broker ---- */
+
+static char broker[96];
+
+static int connect_broker(void)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+
+	memcpy(un.sun_path, broker, sizeof(broker));
+	return connect(fd, (struct sockaddr *)&un, sizeof(un)) == 0 ? 0 : errno;
+}
+
+static int supervised_connect(void (*between)(void))
+{
+	const struct supervise_rules rules = { .broker = broker };
+	struct supervisor *s;
+	int theirs;
+
+	strcpy(broker, at("in/socket"));
+	assert_int_equal(make(&rules, &s, &theirs), 0);
+	between();
+	return run(s, theirs, connect_broker);
+}
+
+static void move_other_over(void)
+{
+	assert_int_equal(rename(at("out/socket"), at("in/socket")), 0);
+}
+
+static void the_broker_is_the_one_from_before(void **state)
+{
+	static void (*const ways[])(void) = { swap, move_other_over };
+
+	(void)state;
+	for (size_t i = 0; i < 2; i++) {
+		int ours = listen_at("in/socket");
+		int other = listen_at("out/socket");
+
+		assert_int_equal(supervised_connect(ways[i]), 0);
+		assert_int_equal(accept_all(ours), 1);
+		assert_int_equal(accept_all(other), 0);
+		assert_int_equal(in_vain(connect_broker), 0);
+		assert_int_equal(accept_all(other), 1);
+		close(ours);
+		close(other);
+		tear_down(NULL);
+		assert_int_equal(set_up(NULL), 0);
+	}
+}
+
+static void nothing(void)
+{
+}
+
+static void make_broker(void)
+{
+	listen_at("in/socket");
+}
+
+static void what_is_no_socket_is_no_broker(void **state)
+{
+	(void)state;
+	assert_int_equal(supervised_connect(nothing), ENOENT);
+	assert_int_equal(supervised_connect(make_broker), ENOENT);
+	assert_int_equal(supervised_connect(nothing), 0);
+	assert_int_equal(rename(at("in/socket"), at("out/socket")), 0);
+	assert_int_equal(symlink(at("out/socket"), at("in/socket")), 0);
+	assert_int_equal(supervised_connect(nothing), ECONNREFUSED);
+	assert_int_equal(remove(at("in/socket")), 0);
+	make_file("in/socket");
+	assert_int_equal(supervised_connect(nothing), ECONNREFUSED);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_root_is_the_one_from_before, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_root_that_is_a_link_is_refused, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(the_broker_is_the_one_from_before, set_up,
+						tear_down),
+		cmocka_unit_test_setup_teardown(what_is_no_socket_is_no_broker, set_up, tear_down),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
