@@ -1,4 +1,4 @@
-/* What the egress proxy waits for: descriptors, an hour, signals, names. The face of libuv, which
+/* What the egress proxy waits for: descriptors, a time, signals, names. The face of libuv, which
  * is used in this header's .c alone. One thread; no callback comes after what it belongs to was
  * freed.
  */

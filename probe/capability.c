@@ -149,6 +149,19 @@ static int missing_right(const struct capability_row *row, const struct landlock
 	return missing;
 }
 
+/* The ABI has the right, so that a newer kernel is no remedy. */
+static void lose_right(const struct landlock_facts *l, int right, struct capability *ret)
+{
+	ret->status = STATUS_UNAVAILABLE;
+	set(ret->why,
+	    l->rights[right].answer == ANSWER_NO
+		    ? "this kernel refuses the Landlock right "
+		    : "unknown: no clear answer about the Landlock right ",
+	    ll_rights[right].name, "");
+	set(ret->remedy, "find out what patches or filters Landlock here: its ABI has this right",
+	    "", "");
+}
+
 static void derive_one(const struct facts *facts, const struct backend *backend,
 		       const struct capability_row *row, struct capability *ret)
 {
@@ -177,16 +190,7 @@ static void derive_one(const struct facts *facts, const struct backend *backend,
 		return;
 	}
 	if (missing >= 0) {
-		const struct fact *right = &facts->landlock.rights[missing];
-
-		set(ret->why,
-		    right->answer == ANSWER_NO
-			    ? "this kernel refuses the Landlock right "
-			    : "unknown: no clear answer about the Landlock right ",
-		    ll_rights[missing].name, "");
-		say_needs_abi(ret->remedy, ll_rights[missing].since_abi > row->needed_abi
-						   ? ll_rights[missing].since_abi
-						   : row->needed_abi);
+		lose_right(&facts->landlock, missing, ret);
 		return;
 	}
 	ret->status = STATUS_ENFORCED;
@@ -212,10 +216,7 @@ static void check_gpu(const struct facts *facts, const struct backend *backend,
 			continue;
 		add_evidence(gpu, &facts->landlock.rights[i]);
 		if (facts->landlock.rights[i].answer != ANSWER_YES) {
-			gpu->status = STATUS_UNAVAILABLE;
-			set(gpu->why, "the Landlock right IOCTL_DEV was not accepted: ",
-			    facts->landlock.rights[i].got, "");
-			say_needs_abi(gpu->remedy, right->since_abi);
+			lose_right(&facts->landlock, i, gpu);
 			return;
 		}
 	}

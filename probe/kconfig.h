@@ -8,7 +8,7 @@
 #include "kabi/kernel.h"
 
 /* Look for `option` ("CONFIG_SECURITY_LANDLOCK") in the first of /proc/config.gz, /proc/config,
- * /boot/config-RELEASE and /lib/modules/RELEASE/config that can be read. `ret` says yes for "=y"
+ * /boot/config-RELEASE and /lib/modules/RELEASE/config that there is. `ret` says yes for "=y"
  * and "=m", no for "is not set" and for an option the whole file never names, and unknown when
  * there is no such file, or one that is broken. Unpacking config.gz takes about a millisecond.
  */

@@ -85,13 +85,17 @@ bool trial_needs_control(const struct trial *trial, const struct trial_run *conf
 enum trial_verdict trial_judge(const struct trial *trial, const struct trial_fact *fact,
 			       uint32_t abi);
 
-/* "held", "broken"; "denied"; and what one attempt gave: "0", "EACCES", "killed by signal 31". */
+/* "held", "broken"; "denied"; and what one attempt gave: "success", "EACCES", "killed by signal
+ * 31". */
 const char *trial_verdict_name(enum trial_verdict verdict);
 const char *trial_expect_name(enum trial_expect expect);
 void trial_add_run(struct text *t, const struct trial_run *run);
 
 /* The verdict on the trial with that id. TRIAL_NOT_RUN when there is none. */
 enum trial_verdict trial_verdict_on(const struct facts *facts, const char *id);
+
+/* What helps where not one trial could be made. */
+#define TRIALS_REMEDY "a directory for temporary files in TMPDIR, and room for some processes"
 
 /* Merge what the trials showed into what was derived from the kernel's answers. */
 void trials_merge(const struct facts *facts, struct capabilities *all);

@@ -21,12 +21,12 @@ struct trial_board {
 	struct trial_facts trials;
 };
 
-/* Set the stage, have every trial made, and take the stage down. `alive` ends when nobody wants the
- * answers any more; `done` ends when this process does, so no child may keep it.
- */
 /* Remove the leaf that a trial which ended early left, when it is empty. */
 void trial_remove_leaf(struct trial_board *board);
 
+/* Set the stage, have every trial made, and take the stage down. `alive` ends when nobody wants the
+ * answers any more; `done` ends when this process does, so no child may keep it.
+ */
 void trial_host(struct trial_board *board, int alive, int done);
 
 #endif

@@ -41,7 +41,6 @@ void leaf_step_aside(const struct kernel *k, pid_t report, struct leaf_aside *re
 	char leaf_dir[CGROUP_PATH_MAX];
 	struct node node;
 	pid_t self = k->getpid(k);
-
 	int standing;
 
 	if (delegation_find(k, &d, NULL) < 0)

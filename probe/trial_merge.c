@@ -24,10 +24,11 @@ static void claim(struct capability *c)
 	set(c->why, "claimed, not tried: ", why, "");
 }
 
-static void unobserved(struct capability *c, const char *reason)
+static void unobserved(struct capability *c, const char *reason, const char *remedy,
+		       const char *more)
 {
 	set(c->why, "could not be observed here: ", reason, "");
-	set(c->remedy, "see its trials: oarbank-probe --explain", "", "");
+	set(c->remedy, remedy, more, "");
 	c->status = STATUS_UNAVAILABLE;
 }
 
@@ -80,7 +81,7 @@ static const struct trial_fact *fact_of(const struct view *v, const struct trial
 	return &v->facts->trials.of[trial_find(trial->id)];
 }
 
-/* "signal.kill: signal another process: success, not EPERM" */
+/* "the trial signal.kill was not denied as it must be (signal another process: success)" */
 static void say_failure(const struct view *v, const struct trial *trial, char buf[FACTS_LINE_MAX])
 {
 	struct text t = text_start(buf, FACTS_LINE_MAX);
@@ -128,7 +129,7 @@ static void add_count(struct text *t, uint32_t n, const char *one, const char *m
 	text_add(t, n == 1 ? one : many);
 }
 
-/* "96 attempts denied, each with its control, 14 allowed as granted; not seen: 2" */
+/* "96 attempts denied, each with its control, 14 allowed as granted, 2 not observed here" */
 static void say_tally(const struct capability *c, char buf[FACTS_LINE_MAX])
 {
 	struct text t = text_start(buf, FACTS_LINE_MAX);
@@ -172,7 +173,8 @@ static void merge_one(const struct facts *facts, enum capability_id id, uint32_t
 		c->status = STATUS_UNAVAILABLE;
 	} else if (c->status == STATUS_ENFORCED && (v.first_lost || v.first_unseen_core)) {
 		say_unseen(&v, v.first_lost ? v.first_lost : v.first_unseen_core, reason);
-		unobserved(c, reason);
+		unobserved(c, reason, "see its trials: oarbank-probe --explain ",
+			   capability_rows[id].name);
 	} else if (c->status == STATUS_ENFORCED) {
 		say_tally(c, c->why);
 	}
@@ -190,7 +192,7 @@ void trials_merge(const struct facts *facts, struct capabilities *all)
 		else if (trials->state == TRIALS_DONE)
 			merge_one(facts, id, all->backend.abi, &all->of[i]);
 		else if (all->of[i].status == STATUS_ENFORCED)
-			unobserved(&all->of[i], trials->why);
+			unobserved(&all->of[i], trials->why, TRIALS_REMEDY, "");
 		else
 			claim(&all->of[i]);
 	}

@@ -366,6 +366,7 @@ static void what_cannot_be_tried_is_not_enforced(void **state)
 									      : STATUS_UNAVAILABLE);
 	assert_non_null(strstr(all.of[CAPABILITY_IPC].why, "ENOSPC"));
 	assert_memory_equal(all.of[CAPABILITY_IPC].why, "could not be observed here: ", 28);
+	assert_string_equal(all.of[CAPABILITY_IPC].remedy, TRIALS_REMEDY);
 }
 
 static void one_trial_can_be_asked_for(void **state)
