@@ -55,23 +55,26 @@ static int check_writable(const struct kernel *k, const char *dir, struct fault 
 	return r < 0 ? fault_errno(why, "write", procs, -r) : 0;
 }
 
-/* Which of the wanted controllers does the file list? Bits 1 << enum controller. */
-static unsigned read_list(const struct kernel *k, const char *dir, const char *name)
+/* Which of the wanted controllers does the file list? Sets bits 1 << enum controller. */
+static int read_list(const struct kernel *k, const char *dir, const char *name, unsigned *ret,
+		     struct fault *why)
 {
 	char path[CGROUP_PATH_MAX];
 	char list[LIST_MAX];
 	char *cursor = list;
 	const char *word;
-	unsigned found = 0;
+	ssize_t n = -ENAMETOOLONG;
 
-	if (!path_join(path, sizeof(path), dir, name) ||
-	    file_read_line(k, path, list, sizeof(list)) < 0)
-		return 0;
+	if (path_join(path, sizeof(path), dir, name))
+		n = file_read_line(k, path, list, sizeof(list));
+	if (n < 0)
+		return fault_errno(why, "read", path, (int)-n);
+	*ret = 0;
 	while ((word = text_word(&cursor)))
 		for (size_t i = 0; i < WANTED_COUNT; i++)
 			if (strcmp(word, controller_names[wanted[i]]) == 0)
-				found |= 1U << wanted[i];
-	return found;
+				*ret |= 1U << wanted[i];
+	return 0;
 }
 
 int delegation_find(const struct kernel *k, struct delegation *ret, struct fault *why)
@@ -89,9 +92,7 @@ int delegation_find(const struct kernel *k, struct delegation *ret, struct fault
 	if (last && strcmp(last + 1, DELEGATION_OWN_LEAF) == 0)
 		path_parent(ret->dir, place.v2.mount);
 	r = check_writable(k, ret->dir, why);
-	if (r == 0)
-		ret->enabled = read_list(k, ret->dir, "cgroup.subtree_control");
-	return r;
+	return r < 0 ? r : read_list(k, ret->dir, "cgroup.subtree_control", &ret->enabled, why);
 }
 
 /* ---- handing controllers down ---- */
@@ -155,6 +156,7 @@ static int enable(const struct kernel *k, const struct delegation *d, enum contr
 {
 	char path[CGROUP_PATH_MAX];
 	char change[16];
+	char name[ERRNO_NAME_MAX];
 	struct text t = TEXT_BUF(change);
 	int r = -ENAMETOOLONG;
 
@@ -166,34 +168,32 @@ static int enable(const struct kernel *k, const struct delegation *d, enum contr
 		k->poll(k, NULL, 0, ENABLE_PAUSE_MS);
 		r = file_write(k, path, change);
 	}
-	if (r == -EBUSY)
-		fault_join(why, "enable ", change, " in '", d->dir,
-			   "': EBUSY: other processes stand in it", NULL);
-	else if (r < 0) {
-		fault_errno(why, change, d->dir, -r);
-		fault_prefix(why, "enable");
-	}
+	if (r < 0)
+		fault_join(why, "enable ", change, " in '", d->dir, "': ", errno_name(-r, name),
+			   r == -EBUSY ? ": other processes stand in it" : "", NULL);
 	return r;
 }
 
 int delegation_enable(const struct kernel *k, struct delegation *d, pid_t launcher,
 		      struct fault *why)
 {
-	unsigned missing = read_list(k, d->dir, "cgroup.controllers") & ~d->enabled;
-	int r;
+	unsigned missing;
+	int r = read_list(k, d->dir, "cgroup.controllers", &missing, why);
 
+	if (r < 0)
+		return r;
+	missing &= ~d->enabled;
 	if (!missing)
 		return 0;
 	r = step_aside(k, d, launcher, why);
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < WANTED_COUNT; i++) {
-		struct fault other;
 		int one;
 
 		if (!(missing & 1U << wanted[i]))
 			continue;
-		one = enable(k, d, wanted[i], r < 0 ? &other : why);
+		one = enable(k, d, wanted[i], r < 0 ? NULL : why);
 		if (one == 0)
 			d->enabled |= 1U << wanted[i];
 		else if (r == 0)

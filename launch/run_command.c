@@ -21,6 +21,7 @@ int run_command_milli(const char *text, uint64_t max, uint64_t *ret)
 	size_t digits = text[len] ? strlen(text + len + 1) : 0;
 	uint64_t value;
 	uint64_t thousandths;
+	int r;
 
 	if (len == 0 || len >= sizeof(whole) || (text[len] && (digits == 0 || digits > 3)))
 		return -EINVAL;
@@ -29,14 +30,9 @@ int run_command_milli(const char *text, uint64_t max, uint64_t *ret)
 	memcpy(fraction, text + len + (text[len] != '\0'), digits);
 	if (text_uint(fraction, 10, MILLI - 1, &thousandths) < 0)
 		return -EINVAL;
-	switch (text_uint(whole, 10, max, &value)) {
-	case 0:
-		break;
-	case -ERANGE:
-		return -ERANGE;
-	default:
-		return -EINVAL;
-	}
+	r = text_uint(whole, 10, max, &value);
+	if (r < 0)
+		return r;
 	value = value * MILLI + thousandths;
 	if (value == 0)
 		return -EINVAL;

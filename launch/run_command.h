@@ -12,8 +12,7 @@ struct run_command {
 };
 
 /* Take argv[1..) of a run apart: options, "--", the module's own arguments. *ret is large: make it
- * static. Returns 0, or -EINVAL
- * with `why` for a person.
+ * static. Returns 0, or -EINVAL with `why` for a person.
  */
 int run_command_parse(int argc, char **argv, struct run_command *ret, struct fault *why);
 

@@ -155,6 +155,23 @@ static void the_launcher_moves_along_if_it_stands_there_too(void **state)
 	}
 }
 
+static void lists_that_cannot_be_read_are_not_empty(void **state)
+{
+	struct delegation d;
+
+	(void)state;
+	world_start(&w);
+	world_cgroup(&w, "/unit", ALL, ALL);
+	world_find(&w, ROOT "/cgroup.subtree_control")->error = EIO;
+	assert_int_equal(delegation_find(&w.kernel, &d, &why), -EIO);
+	world_start(&w);
+	world_cgroup(&w, "/unit", ALL, "");
+	world_find(&w, ROOT "/cgroup.controllers")->error = EIO;
+	d = found();
+	assert_int_equal(delegation_enable(&w.kernel, &d, 0, &why), -EIO);
+	assert_non_null(strstr(why.text, "cgroup.controllers': EIO"));
+}
+
 static void one_that_cannot_be_enabled_is_no_limit(void **state)
 {
 	struct delegation d;
@@ -483,6 +500,7 @@ int main(void)
 		cmocka_unit_test(only_missing_controllers_are_enabled),
 		cmocka_unit_test(where_nothing_is_to_be_enabled_nobody_moves),
 		cmocka_unit_test(the_launcher_moves_along_if_it_stands_there_too),
+		cmocka_unit_test(lists_that_cannot_be_read_are_not_empty),
 		cmocka_unit_test(one_that_cannot_be_enabled_is_no_limit),
 		cmocka_unit_test(limits_are_there_before_the_first_process),
 		cmocka_unit_test(swap_that_is_not_counted_is_said),
