@@ -6,9 +6,6 @@
 #include <stdint.h>
 #include <sys/socket.h>
 
-/* Room for the longest text of an address, with its end. */
-#define ADDRESS_TEXT_MAX 46
-
 /* A place for one IPv4 or IPv6 address, in network order. */
 struct address {
 	uint8_t bytes[16];

@@ -184,6 +184,44 @@ void text_add_shown(struct text *t, const char *s)
 	}
 }
 
+void text_add_json(struct text *t, const char *s)
+{
+	static const char hex[] = "0123456789abcdef";
+	size_t left = strlen(s);
+
+	text_add(t, "\"");
+	while (left > 0) {
+		size_t n = utf8_sequence(s, left);
+		unsigned char c = (unsigned char)*s;
+		const char code[] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15], '\0' };
+
+		if (n == 0)
+			text_add(t, "\\ufffd");
+		else if (c < ' ' || c == 0x7f)
+			text_add(t, code);
+		else if (c == '"' || c == '\\')
+			text_add(t, c == '"' ? "\\\"" : "\\\\");
+		else
+			text_add_bytes(t, s, n);
+		s += n ? n : 1;
+		left -= n ? n : 1;
+	}
+	text_add(t, "\"");
+}
+
+size_t utf8_put(uint32_t c, char out[4])
+{
+	size_t n = c < 0x80 ? 1 : c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+
+	for (size_t i = n - 1; i > 0; i--) {
+		out[i] = (char)(0x80 | (c & 0x3f));
+		c >>= 6;
+	}
+	/* The first byte begins with as many bits as there are bytes, and a 0. */
+	out[0] = (char)(n == 1 ? c : (0xf00U >> n & 0xff) | c);
+	return n;
+}
+
 char *text_line(char **cursor)
 {
 	char *line = *cursor;

@@ -29,6 +29,11 @@ void text_add_hex(struct text *t, uint64_t value);
  */
 void text_add_shown(struct text *t, const char *s);
 
+/* Add `s` as a string of JSON, quoted and ASCII but for whole characters; bytes that are not UTF-8
+ * become U+FFFD.
+ */
+void text_add_json(struct text *t, const char *s);
+
 /* Copy `s` into buf[size]. Returns false, with the copy cut short, when it does not fit. */
 bool text_copy(char *buf, size_t size, const char *s);
 
@@ -44,6 +49,9 @@ int text_uint(const char *s, unsigned base, uint64_t max, uint64_t *ret);
  * forms, surrogates and values above U+10FFFF are not valid (RFC 3629).
  */
 size_t utf8_sequence(const char *s, size_t len);
+
+/* Write the character `c`, at most U+10FFFF, to `out` as UTF-8. Returns its length. */
+size_t utf8_put(uint32_t c, char out[4]);
 
 /* Cut the next line off *cursor (which is changed in place: '\n' becomes NUL). NULL at the end. */
 char *text_line(char **cursor);

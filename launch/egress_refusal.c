@@ -69,17 +69,6 @@ size_t egress_reply(enum egress_refusal refusal, const struct egress_subject *su
 	return t.len;
 }
 
-static void add_quoted(struct text *t, const char *s)
-{
-	text_add(t, "\"");
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\')
-			text_add(t, "\\");
-		text_add_bytes(t, s, 1);
-	}
-	text_add(t, "\"");
-}
-
 size_t egress_line(enum egress_refusal refusal, const struct egress_subject *subject,
 		   uint64_t number, int64_t ms, char buf[EGRESS_LINE_MAX])
 {
@@ -87,24 +76,24 @@ size_t egress_line(enum egress_refusal refusal, const struct egress_subject *sub
 	struct text t = text_start(buf, EGRESS_LINE_MAX);
 
 	text_add(&t, "{\"event\":");
-	add_quoted(&t, egress_refusal_is_policy(refusal) ? "refused" : "failed");
+	text_add_json(&t, egress_refusal_is_policy(refusal) ? "refused" : "failed");
 	text_add(&t, ",\"number\":");
 	text_add_int(&t, (int64_t)number);
 	text_add(&t, ",\"ms\":");
 	text_add_int(&t, ms);
 	text_add(&t, ",\"reason\":");
-	add_quoted(&t, kind->code);
+	text_add_json(&t, kind->code);
 	text_add(&t, ",\"status\":");
 	text_add_int(&t, kind->status);
 	if (subject->host[0]) {
 		text_add(&t, ",\"host\":");
-		add_quoted(&t, subject->host);
+		text_add_json(&t, subject->host);
 		text_add(&t, ",\"port\":");
 		text_add_int(&t, subject->port);
 	}
 	if (subject->detail[0]) {
 		text_add(&t, ",\"detail\":");
-		add_quoted(&t, subject->detail);
+		text_add_json(&t, subject->detail);
 	}
 	text_add(&t, "}\n");
 	return t.len;

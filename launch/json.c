@@ -59,26 +59,6 @@ static int read_unit(struct json *j, uint32_t *ret)
 	return 0;
 }
 
-static char *put_utf8(char *out, uint32_t c)
-{
-	if (c < 0x80) {
-		*out++ = (char)c;
-	} else if (c < 0x800) {
-		*out++ = (char)(0xc0 | c >> 6);
-		*out++ = (char)(0x80 | (c & 0x3f));
-	} else if (c < 0x10000) {
-		*out++ = (char)(0xe0 | c >> 12);
-		*out++ = (char)(0x80 | (c >> 6 & 0x3f));
-		*out++ = (char)(0x80 | (c & 0x3f));
-	} else {
-		*out++ = (char)(0xf0 | c >> 18);
-		*out++ = (char)(0x80 | (c >> 12 & 0x3f));
-		*out++ = (char)(0x80 | (c >> 6 & 0x3f));
-		*out++ = (char)(0x80 | (c & 0x3f));
-	}
-	return out;
-}
-
 /* What follows \u: one unit, or two that make a surrogate pair. */
 static int read_unicode(struct json *j, char **out)
 {
@@ -104,7 +84,7 @@ static int read_unicode(struct json *j, char **out)
 	} else if (c >= 0xdc00 && c <= 0xdfff) {
 		return json_syntax(j, "half a surrogate pair");
 	}
-	*out = put_utf8(*out, c);
+	*out += utf8_put(c, *out);
 	return 0;
 }
 

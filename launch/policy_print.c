@@ -1,30 +1,9 @@
 #include "launch/policy_print.h"
 
-/* The texts are valid UTF-8; paths have no control characters, labels may. */
-static void add_string(struct text *t, const char *s)
-{
-	static const char digits[] = "0123456789abcdef";
-
-	text_add(t, "\"");
-	for (; *s; s++) {
-		if (*s == '"' || *s == '\\') {
-			text_add(t, "\\");
-			text_add_bytes(t, s, 1);
-		} else if ((unsigned char)*s < 0x20) {
-			text_add(t, "\\u00");
-			text_add_bytes(t, &digits[*s >> 4], 1);
-			text_add_bytes(t, &digits[*s & 0xf], 1);
-		} else {
-			text_add_bytes(t, s, 1);
-		}
-	}
-	text_add(t, "\"");
-}
-
 static void add_key(struct text *t, const char *key)
 {
 	text_add(t, t->len > 1 ? "," : "");
-	add_string(t, key);
+	text_add_json(t, key);
 	text_add(t, ":");
 }
 
@@ -56,7 +35,7 @@ static void add_roots(struct text *t, const struct policy *p, enum root_kind kin
 		if (p->roots[i].kind != kind)
 			continue;
 		text_add(t, between);
-		add_string(t, p->roots[i].path);
+		text_add_json(t, p->roots[i].path);
 		between = ",";
 	}
 	text_add(t, "]");
@@ -68,7 +47,7 @@ static void add_exe(struct text *t, const struct policy *p)
 		if (p->roots[i].kind != ROOT_EXE)
 			continue;
 		add_key(t, root_kind_name(ROOT_EXE));
-		add_string(t, p->roots[i].path);
+		text_add_json(t, p->roots[i].path);
 	}
 }
 
@@ -78,16 +57,16 @@ void policy_print(const struct policy *p, struct text *t)
 
 	text_add(t, "{");
 	add_key(t, "module");
-	add_string(t, p->module);
+	text_add_json(t, p->module);
 	add_key(t, "kind");
-	add_string(t, p->kind);
+	text_add_json(t, p->kind);
 	add_key(t, "net");
-	add_string(t, net_word(p->net));
+	text_add_json(t, net_word(p->net));
 	add_key(t, "proxy_port");
 	text_add_int(t, p->proxy_port);
 	if (p->broker_socket) {
 		add_key(t, "broker_socket");
-		add_string(t, p->broker_socket);
+		text_add_json(t, p->broker_socket);
 	}
 	add_bool(t, "gpu", p->gpu);
 	add_bool(t, "exec_rw", p->exec_rw);

@@ -12,41 +12,18 @@
 
 /* ---- the object ---- */
 
-static void add_string(struct text *t, const char *s)
-{
-	static const char hex[] = "0123456789abcdef";
-	size_t left = strlen(s);
-
-	text_add(t, "\"");
-	while (left > 0) {
-		size_t n = utf8_sequence(s, left);
-		unsigned char c = (unsigned char)*s;
-		const char code[] = { '\\', 'u', '0', '0', hex[c >> 4], hex[c & 15], '\0' };
-
-		if (n == 0)
-			text_add(t, "\\ufffd");
-		else if (c == '"' || c == '\\' || c < ' ' || c == 0x7f)
-			text_add(t, code);
-		else
-			text_add_bytes(t, s, n);
-		s += n ? n : 1;
-		left -= n ? n : 1;
-	}
-	text_add(t, "\"");
-}
-
 /* One member; the first one opens the object. */
 static void add_key(struct text *t, const char *key)
 {
 	text_add(t, t->len ? "," : "{");
-	add_string(t, key);
+	text_add_json(t, key);
 	text_add(t, ":");
 }
 
 static void add_text(struct text *t, const char *key, const char *value)
 {
 	add_key(t, key);
-	add_string(t, value);
+	text_add_json(t, value);
 }
 
 static void add_number(struct text *t, const char *key, int64_t value)

@@ -12,7 +12,7 @@ void fact_fill_json(cJSON *item, const struct fact *fact)
 	json_text(item, "got", fact->got);
 }
 
-void fact_json(cJSON *object, const char *key, const struct fact *fact)
+static void fact_json(cJSON *object, const char *key, const struct fact *fact)
 {
 	fact_fill_json(json_object(object, key), fact);
 }

@@ -9,8 +9,7 @@
 /* Add `kernel` to `object`. A probe that was not run or was lost is null there. */
 void kernel_json(cJSON *object, const struct facts *facts);
 
-/* Fill `object` with {"answer", "basis", "call", "got"}; or add such an object under `key`. */
+/* Fill `object` with {"answer", "basis", "call", "got"}. */
 void fact_fill_json(cJSON *object, const struct fact *fact);
-void fact_json(cJSON *object, const char *key, const struct fact *fact);
 
 #endif

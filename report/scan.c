@@ -377,16 +377,6 @@ bool scan_integer(struct scan *s, long *ret)
 	return true;
 }
 
-bool scan_bool(struct scan *s, bool *ret)
-{
-	char c = *s->at;
-
-	if (!scan_skip(s) || (c != 't' && c != 'f'))
-		return false;
-	*ret = c == 't';
-	return true;
-}
-
 bool scan_finish(struct scan *s)
 {
 	if (s->problem)
@@ -398,7 +388,7 @@ bool scan_finish(struct scan *s)
 /* ---- spans ---- */
 
 /* The character of an escape at `at`, whose length goes to *ret_len. */
-static unsigned long escape_value(const char *at, size_t *ret_len)
+static uint32_t escape_value(const char *at, size_t *ret_len)
 {
 	static const char letters[] = "bfnrt";
 	static const char values[] = "\b\f\n\r\t";
@@ -415,34 +405,9 @@ static unsigned long escape_value(const char *at, size_t *ret_len)
 	if (unit == 0)
 		return 0xfffd;
 	if (unit < 0xd800 || unit > 0xdbff)
-		return (unsigned long)unit;
+		return (uint32_t)unit;
 	*ret_len = 12;
-	return 0x10000 + ((unsigned long)(unit - 0xd800) << 10) +
-	       (unsigned long)(hex4(at + 8) - 0xdc00);
-}
-
-static size_t put_utf8(unsigned long c, char out[4])
-{
-	if (c < 0x80) {
-		out[0] = (char)c;
-		return 1;
-	}
-	if (c < 0x800) {
-		out[0] = (char)(0xc0 | c >> 6);
-		out[1] = (char)(0x80 | (c & 0x3f));
-		return 2;
-	}
-	if (c < 0x10000) {
-		out[0] = (char)(0xe0 | c >> 12);
-		out[1] = (char)(0x80 | (c >> 6 & 0x3f));
-		out[2] = (char)(0x80 | (c & 0x3f));
-		return 3;
-	}
-	out[0] = (char)(0xf0 | c >> 18);
-	out[1] = (char)(0x80 | (c >> 12 & 0x3f));
-	out[2] = (char)(0x80 | (c >> 6 & 0x3f));
-	out[3] = (char)(0x80 | (c & 0x3f));
-	return 4;
+	return 0x10000 + ((uint32_t)(unit - 0xd800) << 10) + (uint32_t)(hex4(at + 8) - 0xdc00);
 }
 
 /* The longest start of at[0..len) that fits into `room` bytes and cuts no character. */
@@ -475,7 +440,7 @@ void span_copy(const struct span *span, char *buf, size_t size)
 		fits = n == len;
 		if (!escape || !fits)
 			continue;
-		n = put_utf8(escape_value(at, &taken), bytes);
+		n = utf8_put(escape_value(at, &taken), bytes);
 		fits = used + n < size;
 		if (fits)
 			memcpy(buf + used, bytes, n);

@@ -46,7 +46,6 @@ bool scan_element(struct scan *s);
 /* Take a value. False, without an error, when it is of another type, which is then skipped. */
 bool scan_string(struct scan *s, struct span *ret);
 bool scan_integer(struct scan *s, long *ret);
-bool scan_bool(struct scan *s, bool *ret);
 
 /* Pass over one value of any type. */
 bool scan_skip(struct scan *s);

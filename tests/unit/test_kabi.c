@@ -77,6 +77,22 @@ static void utf8_is_what_rfc3629_says(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(utf8_sequence(rows[i].bytes, strlen(rows[i].bytes)), rows[i].len);
 	assert_int_equal(utf8_sequence("", 0), 0);
+	for (uint32_t c = 0x20; c <= 0x10ffff; c += c < 0x1000 ? 1 : 0x3f) {
+		char out[5] = "";
+		size_t len;
+
+		if (c >= 0xd800 && c <= 0xdfff)
+			continue;
+		len = utf8_put(c, out);
+		assert_int_equal(len, strlen(out));
+		assert_int_equal(utf8_sequence(out, len), len);
+	}
+	{
+		char out[5] = "";
+
+		assert_int_equal(utf8_put(0x20ac, out), 3);
+		assert_string_equal(out, "\xe2\x82\xac");
+	}
 }
 
 static void a_fault_is_one_line(void **state)
