@@ -342,6 +342,28 @@ static void lose_keeper(const struct kernel *k, struct run *run)
 	}
 }
 
+/* It is confined, but its calls are not put to us: the launcher knows of no supervisor. */
+static void refuse_unsupervised(const struct kernel *k, struct run *run)
+{
+	run->unsupervised = true;
+	run_kill(k, run);
+}
+
+static void end_with(const struct kernel *k, struct run *run, const struct outcome *outcome)
+{
+	struct outcome *o = &run->outcome;
+
+	*o = *outcome;
+	if (run->unsupervised) {
+		o->reason = REASON_SANDBOX_MISSING;
+		o->stopped = false;
+		fault_join(&o->why, "the launcher did not put the module's calls to its parent",
+			   NULL);
+	}
+	run->state = RUN_ENDED;
+	close_all(k, run);
+}
+
 static void take_news(const struct kernel *k, struct run *run)
 {
 	struct keeper_message message;
@@ -361,12 +383,13 @@ static void take_news(const struct kernel *k, struct run *run)
 		run->container.leader = message.leader;
 		return;
 	case KEEPER_CONFINED:
-		run->state = RUN_CONFINED;
+		if (network_is_ready(run->network))
+			run->state = RUN_CONFINED;
+		else
+			refuse_unsupervised(k, run);
 		return;
 	case KEEPER_ENDED:
-		run->outcome = message.outcome;
-		run->state = RUN_ENDED;
-		close_all(k, run);
+		end_with(k, run, &message.outcome);
 		return;
 	}
 }

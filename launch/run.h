@@ -72,6 +72,7 @@ struct run {
 	struct network *network;	/* NULL: it has ended too */
 	struct supervise_counts counts; /* of the supervisor, once it has ended */
 	bool proxy_failed;		/* the proxy did not end well */
+	bool unsupervised;		/* and it was to be */
 	struct outcome outcome;		/* of RUN_ENDED */
 };
 

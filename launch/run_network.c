@@ -31,6 +31,7 @@ struct network {
 	struct supervise_rules rules;
 	struct supervisor *supervisor;
 	struct supervise_counts counts; /* of one that has ended */
+	bool listened;			/* it did */
 	int news;	   /* an epoll set: the supervisor and what a starter waits for; -1 */
 	int theirs;	   /* the launcher's end of the supervisor's channel; -1 */
 	int copy;	   /* of the policy, with the proxy's port; -1 */
@@ -338,9 +339,16 @@ void network_serve(struct network *net)
 {
 	if (net->supervisor && !supervisor_run(net->supervisor)) {
 		supervisor_counts(net->supervisor, &net->counts);
+		net->listened = supervisor_listens(net->supervisor);
 		supervisor_free(net->supervisor);
 		net->supervisor = NULL;
 	}
+}
+
+bool network_is_ready(const struct network *net)
+{
+	return !net->asked || net->listened ||
+	       (net->supervisor && supervisor_listens(net->supervisor));
 }
 
 void network_counts(const struct network *net, struct supervise_counts *ret)

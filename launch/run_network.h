@@ -5,6 +5,7 @@
 #define LAUNCH_RUN_NETWORK_H
 
 #include <poll.h>
+#include <stdbool.h>
 
 #include "kabi/fault.h"
 #include "kabi/kernel.h"
@@ -50,6 +51,11 @@ void network_fds(const struct network *net, struct pollfd ret[NETWORK_FDS]);
 
 /* Do what there is to do, without waiting. */
 void network_serve(struct network *net);
+
+/* Is there what was asked for? A launcher that is confined has given us its listener before it says
+ * so, if it knows of supervisors at all: then a module that we were to supervise is.
+ */
+bool network_is_ready(const struct network *net);
 
 /* What became of the calls that were put to us; all zero when none could be. */
 void network_counts(const struct network *net, struct supervise_counts *ret);

@@ -47,6 +47,7 @@ struct supervisor {
 	unsigned waiting;
 	unsigned retrying;
 	bool listening;
+	bool listens; /* there is a listener, or was */
 	struct supervise_counts counts;
 	struct metadata_roots roots;
 	int broker; /* its socket; -errno */
@@ -369,7 +370,8 @@ static void take_listener(struct supervisor *s)
 		return;
 	s->listener = listener;
 	notify_take_turns(listener);
-	if (watch(s, listener, EPOLLIN, OF_LISTENER) < 0)
+	s->listens = watch(s, listener, EPOLLIN, OF_LISTENER) == 0;
+	if (!s->listens)
 		end(s);
 }
 
@@ -455,6 +457,11 @@ void supervisor_fds(const struct supervisor *s, struct pollfd ret[SUPERVISOR_FDS
 {
 	ret[0] = (struct pollfd){ .fd = s->listening ? s->listener : -1, .events = POLLIN };
 	ret[1] = (struct pollfd){ .fd = s->epoll, .events = POLLIN };
+}
+
+bool supervisor_listens(const struct supervisor *s)
+{
+	return s->listens;
 }
 
 void supervisor_counts(const struct supervisor *s, struct supervise_counts *ret)

@@ -60,6 +60,9 @@ void supervisor_fds(const struct supervisor *s, struct pollfd ret[SUPERVISOR_FDS
  */
 bool supervisor_run(struct supervisor *s);
 
+/* Has it got the listener? If not, the module's calls are not put to it. */
+bool supervisor_listens(const struct supervisor *s);
+
 void supervisor_counts(const struct supervisor *s, struct supervise_counts *ret);
 
 /* NULL: nothing. Calls that wait for an answer fail with ENOSYS. */

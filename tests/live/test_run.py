@@ -536,6 +536,16 @@ for kind in KINDS:
               p.returncode == 70 and p.result.get("reason") == reason and not left, p.result,
               p.stderr, left)
 
+# One of a release before there were supervisors: it confines, and the module's calls are its own.
+for before, wanted in (("true", (0, "ok")), ("unset OARBANK_SUPERVISOR", (70, "sandbox_missing"))):
+    launcher = write("launcher", '#!/bin/bash\n%s\nexec %s/oarbank-sandbox "$@"\n' % (before, BUILD), 0o755)
+    for program in ("/bin/true", "sleep 1000"):
+        if (before, program) == ("true", "sleep 1000"):
+            continue
+        p = run(["/bin/sh", "-c", program], "--supervise", "metadata", env={"OARBANK_SANDBOX_EXEC": launcher})
+        check("a module that is to be supervised: %s, after %s" % (program, before),
+              (p.returncode, p.result.get("reason")) == wanted, p.result, p.stderr)
+
 p = run(["/bin/true"], env={"OARBANK_SANDBOX_EXEC": path("no-launcher")})
 check("no launcher", p.returncode == 70 and p.result["reason"] == "launch_failed"
       and "ENOENT" in p.result["detail"], p.result)
