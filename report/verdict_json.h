@@ -7,10 +7,10 @@
 #include "report/modules.h"
 #include "report/verdict.h"
 
-/* Fill `object`. Of a module that was read: {"file", "name", "version": text or null, "runs", "code": text or
- * null, "message", "placed", "missing": [{"capability", "status", "rule": "placement" or
- * "contract", "why": text or null, "kernel": text or null}], "needs": [text], "kernel": text or
- * null, "landlock_abi": number or null, "unknown_keys": [text]}.
+/* Fill `object`. Of a module that was read: {"file", "name", "version": text or null, "runs",
+ * "code": text or null, "message", "placed", "missing": [{"capability", "status", "rule":
+ * "placement" or "contract", "why": text or null, "kernel": text or null}], "needs": [text],
+ * "kernel": text or null, "landlock_abi": number or null, "unknown_keys": [text]}.
  *
  * Of one that was refused, `v` aside: {"file", "error"}.
  */
