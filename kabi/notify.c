@@ -5,6 +5,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -167,10 +168,26 @@ static int open_process(pid_t pid)
 	return leader < 0 ? leader : result(syscall(SYS_pidfd_open, leader, 0));
 }
 
-int caller_descriptor(pid_t pid, int fd)
+/* Returns 0, or -ENOTSOCK, -EBADF, or -errno. */
+static int check_socket(pid_t pid, int fd)
 {
-	int process = open_process(pid);
-	int r;
+	char path[PROC_PATH_MAX];
+	char name[32];
+	struct text t = TEXT_BUF(name);
+	struct stat st;
+
+	text_add(&t, "fd/");
+	text_add_int(&t, fd);
+	proc_path(path, pid, name);
+	if (stat(path, &st) < 0)
+		return errno == ENOENT ? -EBADF : -errno;
+	return S_ISSOCK(st.st_mode) ? 0 : -ENOTSOCK;
+}
+
+int caller_socket(pid_t pid, int fd)
+{
+	int r = check_socket(pid, fd);
+	int process = r < 0 ? r : open_process(pid);
 
 	if (process < 0)
 		return process;

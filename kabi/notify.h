@@ -48,8 +48,11 @@ int notify_plant(int listener, uint64_t id, int fd, int onto, bool close_on_exec
  */
 int notify_take_listener(int socket);
 
-/* A copy of descriptor `fd` of the process of thread `pid`, close-on-exec. */
-int caller_descriptor(pid_t pid, int fd);
+/* A copy of the socket that descriptor `fd` of thread `pid` is, close-on-exec; -ENOTSOCK when it is
+ * something else. Of a file no copy is made: to close one writes what is to be written first, and
+ * ends all locks of fcntl(2) that this process has on that file.
+ */
+int caller_socket(pid_t pid, int fd);
 
 struct caller_file {
 	int flags;	/* O_CLOEXEC among them */

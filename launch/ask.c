@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <limits.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include "kabi/text.h"
@@ -87,12 +88,22 @@ static const struct {
 	{ SYS_fchownat, ASK_METADATA },	 { SYS_utimensat, ASK_METADATA },
 };
 #define ASKED_COUNT (sizeof(asked) / sizeof(asked[0]))
-/* Two before the comparisons and three after them, for the architecture and the answers. */
-_Static_assert(ASKED_COUNT + 5 <= ASK_INSNS_MAX, "room for every call");
+
+/* setsockopt with SO_LINGER; of the arguments the kernel takes the low half. Behind it are the two
+ * answers, first the one that allows.
+ */
+static const struct sc_insn linger[] = {
+	{ JEQ, 0, 4, SYS_setsockopt }, { LD_WORD, 0, 0, offsetof(struct sc_data, args[1]) },
+	{ JEQ, 0, 2, SOL_SOCKET },     { LD_WORD, 0, 0, offsetof(struct sc_data, args[2]) },
+	{ JEQ, 1, 0, SO_LINGER },
+};
+#define LINGER_COUNT (sizeof(linger) / sizeof(linger[0]))
+/* Three before the comparisons and two after them, for the architecture and the answers. */
+_Static_assert(ASKED_COUNT + LINGER_COUNT + 5 <= ASK_INSNS_MAX, "room for every call");
 
 void ask_program(unsigned what, struct sc_insn insns[ASK_INSNS_MAX], struct sc_program *program)
 {
-	uint8_t left = 0;
+	uint8_t left = what & ASK_CONNECT ? LINGER_COUNT : 0;
 	uint16_t at = 0;
 
 	for (size_t i = 0; i < ASKED_COUNT; i++)
@@ -104,6 +115,8 @@ void ask_program(unsigned what, struct sc_insn insns[ASK_INSNS_MAX], struct sc_p
 	for (size_t i = 0; i < ASKED_COUNT; i++)
 		if (asked[i].what & what)
 			insns[at++] = (struct sc_insn){ JEQ, left--, 0, (uint32_t)asked[i].number };
+	for (size_t i = 0; what & ASK_CONNECT && i < LINGER_COUNT; i++)
+		insns[at++] = linger[i];
 	insns[at++] = (struct sc_insn){ RET, 0, 0, SC_RET_ALLOW };
 	insns[at++] = (struct sc_insn){ RET, 0, 0, SC_RET_USER_NOTIF };
 	*program = (struct sc_program){ .len = at, .insns = insns };

@@ -11,7 +11,7 @@
 
 /* What is asked, as bits. */
 enum {
-	ASK_CONNECT = 1,
+	ASK_CONNECT = 1,  /* and SO_LINGER, with which a socket's last close may wait for long */
 	ASK_METADATA = 2, /* the chmod, chown and utime families */
 };
 
@@ -28,7 +28,7 @@ struct ask {
  */
 int ask_take(char **envp, struct ask *ret, struct fault *why);
 
-#define ASK_INSNS_MAX 32
+#define ASK_INSNS_MAX 40
 
 /* The program for `what` in insns; program->insns points there. */
 void ask_program(unsigned what, struct sc_insn insns[ASK_INSNS_MAX], struct sc_program *program);

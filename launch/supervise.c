@@ -119,7 +119,7 @@ static void answer(struct supervisor *s, uint64_t id, int error)
 static uint64_t inode_of(const struct call *call)
 {
 	struct socket_state state = { .inode = 0 };
-	int fd = caller_descriptor(call->pid, call->fd);
+	int fd = caller_socket(call->pid, call->fd);
 
 	if (fd >= 0) {
 		socket_look(fd, &state);
@@ -303,7 +303,13 @@ static void change_metadata(struct supervisor *s, const struct sc_notif *notif)
 	answer(s, notif->id, -r);
 }
 
-static void take_call(struct supervisor *s, const struct sc_notif *notif)
+/* What getting hold of something of the caller's comes to. */
+static int error_of(int r)
+{
+	return r == -EPERM || r == -ESRCH ? EACCES : -r;
+}
+
+static void connect_for(struct supervisor *s, const struct sc_notif *notif)
 {
 	struct call call = {
 		.id = notif->id,
@@ -314,30 +320,53 @@ static void take_call(struct supervisor *s, const struct sc_notif *notif)
 	};
 	struct sockaddr_storage address;
 	int len = (int)(uint32_t)notif->data.args[2];
-	int fd;
-	int r;
-
-	if (notif->data.nr != SYS_connect) {
-		change_metadata(s, notif);
-		return;
-	}
 	/* In the kernel's order: the descriptor, the address, and then what it says. */
-	fd = caller_descriptor(call.pid, call.fd);
+	int fd = caller_socket(call.pid, call.fd);
+	int r = 0;
+
 	if (fd < 0) {
-		fail(s, call.id, fd == -EBADF ? EBADF : EACCES);
+		fail(s, call.id, error_of(fd));
 		return;
 	}
 	memset(&address, 0, sizeof(address));
 	if (len < 0 || (size_t)len > sizeof(address))
 		r = -EINVAL;
-	else
-		r = len == 0 ? 0
-			     : caller_memory(call.pid, notif->data.args[1], &address, (size_t)len);
+	else if (len > 0)
+		r = caller_memory(call.pid, notif->data.args[1], &address, (size_t)len);
 	if (r < 0)
-		fail(s, call.id, r == -EPERM || r == -ESRCH ? EACCES : -r);
+		fail(s, call.id, error_of(r));
 	else
 		judge(s, &call, &address, (size_t)len, fd);
 	close(fd);
+}
+
+static void set_linger(struct supervisor *s, const struct sc_notif *notif)
+{
+	pid_t pid = (pid_t)notif->pid;
+	int len = (int)(uint32_t)notif->data.args[4];
+	struct linger asked;
+	int fd = caller_socket(pid, (int)(uint32_t)notif->data.args[0]);
+	int r = fd;
+
+	if (r >= 0)
+		r = len < (int)sizeof(asked)
+			    ? -EINVAL
+			    : caller_memory(pid, notif->data.args[3], &asked, sizeof(asked));
+	if (r == 0 && notify_is_valid(s->listener, notif->id) == 0)
+		r = socket_linger(fd, &asked);
+	if (fd >= 0)
+		close(fd);
+	answer(s, notif->id, error_of(r));
+}
+
+static void take_call(struct supervisor *s, const struct sc_notif *notif)
+{
+	if (notif->data.nr == SYS_connect)
+		connect_for(s, notif);
+	else if (notif->data.nr == SYS_setsockopt)
+		set_linger(s, notif);
+	else
+		change_metadata(s, notif);
 }
 
 /* ---- the module ---- */

@@ -10,7 +10,8 @@
  * The module sees what it would see: a socket that does not block gets EINPROGRESS, or is
  * connected; a blocking one waits, and the others do not wait with it. What differs: a descriptor
  * that was duplicated, or added to an epoll set, before it is connected stands for the old socket
- * there.
+ * there; and no socket lingers at its close (socket_linger() in launch/supervise_socket.h), for
+ * which the module's calls of setsockopt(2) with SO_LINGER are put to this process too.
  */
 #ifndef LAUNCH_SUPERVISE_H
 #define LAUNCH_SUPERVISE_H

@@ -54,6 +54,19 @@ static int open_proc(pid_t pid, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
+/* Not a copy of the descriptor (kabi/notify.h): what it leads to is enough. */
+static int open_descriptor(pid_t pid, int fd)
+{
+	char name[32];
+	struct text t = TEXT_BUF(name);
+	int r;
+
+	text_add(&t, "fd/");
+	text_add_int(&t, fd);
+	r = open_proc(pid, name);
+	return r == -ENOENT ? -EBADF : r;
+}
+
 /* "/proc/self/fd/N" and its like name a descriptor of whoever says it. Returns N, or -1. */
 static int named_descriptor(const char *path)
 {
@@ -74,13 +87,13 @@ static int open_path(pid_t pid, const struct metadata_call *call, const char *pa
 	int dir;
 
 	if (fd >= 0)
-		return caller_descriptor(pid, fd);
+		return open_descriptor(pid, fd);
 	if (path[0] == '/')
 		dir = open_proc(pid, "root");
 	else if (call->dir == AT_FDCWD)
 		dir = open_proc(pid, "cwd");
 	else
-		dir = caller_descriptor(pid, call->dir);
+		dir = open_descriptor(pid, call->dir);
 	if (dir < 0)
 		return dir;
 	while (*path == '/')
@@ -104,7 +117,7 @@ static int open_object(pid_t pid, const struct metadata_call *call, bool *ret_he
 		return open_path(pid, call, path);
 	if (!*ret_held)
 		return -ENOENT;
-	return call->dir == AT_FDCWD ? open_proc(pid, "cwd") : caller_descriptor(pid, call->dir);
+	return call->dir == AT_FDCWD ? open_proc(pid, "cwd") : open_descriptor(pid, call->dir);
 }
 
 /* The last of the four numbers is the file system's. */

@@ -30,7 +30,6 @@ static const struct {
 	bool doubled; /* the kernel tells twice of what it was told */
 } options[] = {
 	{ AF_UNSPEC, SOL_SOCKET, SO_KEEPALIVE, sizeof(int), false },
-	{ AF_UNSPEC, SOL_SOCKET, SO_LINGER, sizeof(struct linger), false },
 	{ AF_UNSPEC, SOL_SOCKET, SO_OOBINLINE, sizeof(int), false },
 	{ AF_UNSPEC, SOL_SOCKET, SO_RCVBUF, sizeof(int), true },
 	{ AF_UNSPEC, SOL_SOCKET, SO_SNDBUF, sizeof(int), true },
@@ -100,6 +99,23 @@ int socket_look(int fd, struct socket_state *ret)
 	return 0;
 }
 
+int socket_linger(int fd, const struct linger *asked)
+{
+	/* With 0 seconds it says: reset, and do not wait. */
+	const struct linger given = { .l_onoff = asked->l_onoff && asked->l_linger == 0 };
+
+	return setsockopt(fd, SOL_SOCKET, SO_LINGER, &given, sizeof(given)) < 0 ? -errno : 0;
+}
+
+static void copy_linger(int from, int to)
+{
+	struct linger theirs;
+	socklen_t len = sizeof(theirs);
+
+	if (getsockopt(from, SOL_SOCKET, SO_LINGER, &theirs, &len) == 0 && theirs.l_onoff)
+		socket_linger(to, &theirs);
+}
+
 /* Best effort: an option that cannot be had changes how a connection works, not where it goes. */
 static void copy_options(int from, int to, int domain)
 {
@@ -131,6 +147,7 @@ int socket_like(int fd, const struct socket_kind *kind)
 	if (made < 0)
 		return -errno;
 	copy_options(fd, made, kind->domain);
+	copy_linger(fd, made);
 	return made;
 }
 

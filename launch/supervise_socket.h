@@ -29,6 +29,11 @@ int socket_look(int fd, struct socket_state *ret);
  */
 int socket_like(int fd, const struct socket_kind *kind);
 
+/* As setsockopt(2) with SO_LINGER, but that a socket whose close may wait is never made: whoever
+ * closes it last has to wait, and that could be this process. Returns 0, or -errno.
+ */
+int socket_linger(int fd, const struct linger *asked);
+
 /* Open the broker's socket, as what is at its path now: a module may be able to put another in its
  * place later. Returns a descriptor to be connected to, or -errno: -ECONNREFUSED when it is no
  * socket, a symbolic link among them.

@@ -374,7 +374,7 @@ static int keeps_flags_and_options(void)
 	int before;
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 	int open_fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	struct linger linger = { 1, 7 };
+	struct linger linger = { 1, 0 };
 	socklen_t len = sizeof(linger);
 	struct sockaddr_in peer;
 	socklen_t peer_len = sizeof(peer);
@@ -390,9 +390,9 @@ static int keeps_flags_and_options(void)
 	EXPECT(get(fd, IPPROTO_TCP, TCP_NODELAY) == 1 && get(fd, SOL_SOCKET, SO_KEEPALIVE) == 1);
 	EXPECT(get(fd, IPPROTO_TCP, TCP_KEEPIDLE) == 77);
 	EXPECT(get(fd, SOL_SOCKET, SO_RCVBUF) == before);
-	memset(&linger, 0, sizeof(linger));
+	linger = (struct linger){ 0, 7 };
 	getsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, &len);
-	EXPECT(linger.l_onoff && linger.l_linger == 7);
+	EXPECT(linger.l_onoff && linger.l_linger == 0);
 	EXPECT(getpeername(fd, (struct sockaddr *)&peer, &peer_len) == 0);
 	EXPECT(peer.sin_port == htons(port) && peer.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
 	EXPECT(connect_to(fd, "127.0.0.1", port) == EISCONN);

@@ -1,10 +1,12 @@
 /* launch: asking the parent. The variable, the filter, and that a launch that cannot ask ends. */
 #include <errno.h>
+#include <netinet/in.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 
 #include <cmocka.h>
@@ -122,6 +124,40 @@ static void only_what_is_to_be_asked_is_asked(void **state)
 	}
 }
 
+/* What a socket's close waits for is the parent's business too, since its own may be the last. */
+static void a_lingering_close_is_asked_about(void **state)
+{
+	static const struct {
+		uint64_t level;
+		uint64_t name;
+		bool asked;
+	} rows[] = {
+		{ SOL_SOCKET, SO_LINGER, true },
+		{ SOL_SOCKET | 1ULL << 32, SO_LINGER | 5ULL << 32, true },
+		{ SOL_SOCKET, SO_KEEPALIVE, false },
+		{ IPPROTO_TCP, SO_LINGER, false },
+		{ 0, SO_LINGER, false },
+		{ SO_LINGER, SOL_SOCKET, false },
+	};
+
+	(void)state;
+	for (unsigned what = 1; what <= (ASK_CONNECT | ASK_METADATA); what++) {
+		struct sc_insn insns[ASK_INSNS_MAX];
+		struct sc_program program;
+
+		ask_program(what, insns, &program);
+		for (size_t i = 0; i < COUNT(rows); i++) {
+			const struct sc_data data = { .nr = SYS_setsockopt,
+						      .arch = SC_ARCH_NATIVE,
+						      .args = { 3, rows[i].level, rows[i].name } };
+			bool asked = rows[i].asked && what & ASK_CONNECT;
+
+			assert_int_equal(bpf_sim_run(program.insns, program.len, &data).action,
+					 asked ? SC_RET_USER_NOTIF : SC_RET_ALLOW);
+		}
+	}
+}
+
 /* ---- the launch ---- */
 
 #define POLICY(net, port)                                           \
@@ -170,7 +206,7 @@ static void the_listener_is_given_before_the_byte(void **state)
 	assert_int_equal(p.given_to, 5);
 	assert_true(p.killable);
 	assert_ptr_equal(p.filter, filter_program(l.plan.filter));
-	assert_int_equal(p.asking.len, 6);
+	assert_int_equal(p.asking.len, 11);
 	assert_true(fake_call(&p, "seccomp") < fake_call(&p, "send_descriptor"));
 	assert_true(fake_call(&p, "ll_restrict") < fake_call(&p, "send_descriptor"));
 	assert_true(text_starts(p.calls[fake_call(&p, "send_descriptor") + 2], "write "));
@@ -259,6 +295,7 @@ int main(void)
 		cmocka_unit_test(the_variable_is_taken),
 		cmocka_unit_test(it_is_there_once_or_not_at_all),
 		cmocka_unit_test(only_what_is_to_be_asked_is_asked),
+		cmocka_unit_test(a_lingering_close_is_asked_about),
 		cmocka_unit_test(the_listener_is_given_before_the_byte),
 		cmocka_unit_test(then_the_ruleset_lets_nothing_be_connected),
 		cmocka_unit_test(nobody_is_asked_without_the_variable),

@@ -1,11 +1,14 @@
-/* launch: what a supervisor acts on is what was at the paths of its rules before the module ran, on
- * this kernel. Each denial has its control: the same child without a supervisor.
+/* launch: what a supervisor acts on is what was at the paths of its rules before the module ran;
+ * and what a module's calls cannot do to the process that answers them. On this kernel. Each denial
+ * has its control: the same child without a supervisor.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -276,6 +279,159 @@ static void what_is_no_socket_is_no_broker(void **state)
 	assert_int_equal(supervised_connect(nothing), ECONNREFUSED);
 }
 
+/* ---- the parent's own ---- */
+
+/* Of a file that the parent has locked. */
+static int calls_about_a_file(void)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET };
+	int fd = open(at("in/file"), O_RDWR);
+	char name[32];
+
+	if (connect(fd, (struct sockaddr *)&in, sizeof(in)) == 0 || errno != ENOTSOCK)
+		return 1;
+	if (setsockopt(fd, SOL_SOCKET, SO_LINGER, &(struct linger){ 0 }, sizeof(struct linger)) ==
+		    0 ||
+	    errno != ENOTSOCK)
+		return 2;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+	if (fchmod(fd, 0600) != 0 || futimens(fd, NULL) != 0 ||
+	    fchownat(fd, "", getuid(), (gid_t)-1, AT_EMPTY_PATH) != 0 || chmod(name, 0640) != 0)
+		return 3;
+	return 0;
+}
+
+static bool is_locked(void)
+{
+	struct flock lock = { .l_type = F_WRLCK };
+	pid_t pid = fork();
+	int fd;
+
+	if (pid != 0)
+		return code_of(pid) == 0;
+	fd = open(at("in/file"), O_RDWR);
+	_exit(fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type == F_WRLCK ? 0 : 1);
+}
+
+/* A lock of fcntl(2) ends as soon as its process closes any descriptor of the file. */
+static void its_locks_hold(void **state)
+{
+	const char *root = strdup(at("in"));
+	const struct supervise_rules rules = { .writable = &root, .writable_count = 1 };
+	const struct flock lock = { .l_type = F_WRLCK };
+	struct supervisor *s;
+	int theirs;
+	int fd;
+
+	(void)state;
+	make_file("in/file");
+	fd = open(at("in/file"), O_RDWR | O_CLOEXEC);
+	assert_int_equal(fcntl(fd, F_SETLK, &lock), 0);
+	assert_int_equal(make(&rules, &s, &theirs), 0);
+	assert_int_equal(run(s, theirs, calls_about_a_file), 0);
+	assert_true(is_locked());
+	close(open(at("in/file"), O_RDWR | O_CLOEXEC));
+	assert_false(is_locked());
+	close(fd);
+	free((void *)root);
+}
+
+static uint16_t port;
+static int inherited;
+
+static int listen_tcp(void)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	socklen_t len = sizeof(in);
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	assert_int_equal(bind(fd, (struct sockaddr *)&in, len), 0);
+	assert_int_equal(listen(fd, 16), 0);
+	assert_int_equal(getsockname(fd, (struct sockaddr *)&in, &len), 0);
+	port = ntohs(in.sin_port);
+	return fd;
+}
+
+static int connect_tcp(int fd)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET,
+				  .sin_port = htons(port),
+				  .sin_addr = { htonl(INADDR_LOOPBACK) } };
+
+	return connect(fd, (struct sockaddr *)&in, sizeof(in));
+}
+
+static int set_linger(int fd, int on, int seconds)
+{
+	const struct linger linger = { on, seconds };
+
+	return setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
+}
+
+/* -1: off; else the seconds. */
+static int linger_of(int fd)
+{
+	struct linger linger = { 0 };
+	socklen_t len = sizeof(linger);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, &len) < 0)
+		return -2;
+	return linger.l_onoff ? linger.l_linger : -1;
+}
+
+#define EXPECT(condition)                      \
+	do {                                   \
+		if (!(condition))              \
+			return __LINE__ % 250; \
+	} while (0)
+
+static int asks_for_lingering(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	/* One that resets is had, before and after; one that waits is not. */
+	EXPECT(set_linger(fd, 1, 0) == 0 && linger_of(fd) == 0);
+	EXPECT(connect_tcp(fd) == 0 && linger_of(fd) == 0);
+	EXPECT(set_linger(fd, 0, 0) == 0 && linger_of(fd) == -1);
+	EXPECT(set_linger(fd, 1, 1000) == 0 && linger_of(fd) == -1);
+	EXPECT(set_linger(fd, 1, -1) == 0 && linger_of(fd) == -1);
+	EXPECT(set_linger(fd, 1, 0) == 0 && linger_of(fd) == 0);
+	/* Nor with a socket that somebody else gave it. */
+	EXPECT(linger_of(inherited) == 1000);
+	EXPECT(connect_tcp(inherited) == 0 && linger_of(inherited) == -1);
+	/* Mistakes are told as the kernel does. */
+	EXPECT(setsockopt(fd, SOL_SOCKET, SO_LINGER, &fd, sizeof(fd)) == -1 && errno == EINVAL);
+	EXPECT(setsockopt(fd, SOL_SOCKET, SO_LINGER, (void *)8, 8) == -1 && errno == EFAULT);
+	EXPECT(set_linger(1000, 1, 1) == -1 && errno == EBADF);
+	EXPECT(setsockopt(fd, SOL_SOCKET, SO_KEEPALIVE, &(int){ 1 }, sizeof(int)) == 0);
+	return 0;
+}
+
+static int lingers(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+
+	return set_linger(fd, 1, 1000) == 0 && linger_of(fd) == 1000 ? 0 : 1;
+}
+
+/* Where a close waits, the parent's own may be the last one of a socket. */
+static void no_close_makes_it_wait(void **state)
+{
+	int listener = listen_tcp();
+	const struct supervise_rules rules = { .proxy_port = port };
+	struct supervisor *s;
+	int theirs;
+
+	(void)state;
+	inherited = socket(AF_INET, SOCK_STREAM, 0);
+	assert_int_equal(set_linger(inherited, 1, 1000), 0);
+	assert_int_equal(make(&rules, &s, &theirs), 0);
+	assert_int_equal(run(s, theirs, asks_for_lingering), 0);
+	assert_int_equal(in_vain(lingers), 0);
+	close(inherited);
+	close(listener);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +441,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(the_broker_is_the_one_from_before, set_up,
 						tear_down),
 		cmocka_unit_test_setup_teardown(what_is_no_socket_is_no_broker, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(its_locks_hold, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(no_close_makes_it_wait, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
