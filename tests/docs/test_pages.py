@@ -63,8 +63,27 @@ def packages():
     say(f"## {version}\n" in read("CHANGELOG.md"), "and so has the change log")
 
 
+def supervision():
+    text = read("docs/supervision.md")
+    tests = "".join(read(p) for p in ("tests/live/test_supervise.c", "tests/live/test_supervise_calls.c",
+                                      "tests/live/test_supervise_metadata.c"))
+    trials = "".join(open(p).read() for p in glob.glob(TOP + "/probe/trials_*.c"))
+    finding = read("probe/finding.c")
+    rows = [[c.strip() for c in l.strip("|").split("|")] for l in text.splitlines() if l.startswith("| ") and "`" in l]
+    rows = [r for r in rows if len(r) == 5]
+    names = [n for r in rows for n in re.findall(r"`(\w+)`", r[2])] + re.findall(r"`(\w+_\w+_\w+)`", text)
+    known = set(re.findall(r"cmocka_unit_test\((\w+)\)", tests)) | set(re.findall(r'"(\w+)", SEVERITY', finding))
+    say(len(rows) > 4 and not set(names) - known, "every test that supervision.md names is one", set(names) - known)
+    gone = [t for r in rows for t in re.findall(r"`([\w.-]+)`", r[3]) if f'"{t}"' not in trials and "--parent" not in t]
+    gone += [f for r in rows for f in re.findall(r"`(\w+)`", r[4]) if f'"{f}"' not in finding]
+    say(not gone, "and every trial and finding", *gone)
+    missing = set(re.findall(r"cmocka_unit_test\((\w+)\)", tests)) - set(names)
+    say({"only_the_proxy_and_the_broker_are_reached", "a_file_outside_is_not"}.isdisjoint(missing), "those that deny are in it")
+
+
 def main():
     links()
+    supervision()
     kernels()
     packages()
     return 1 if bad else 0

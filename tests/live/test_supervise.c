@@ -1,255 +1,39 @@
-/* launch: connections made by a supervisor, on this kernel. Each denial has its control: the same
- * call of a child that nobody supervises.
+/* launch: connections made by a supervisor, on this kernel: where they go, and what a client sees.
+ * Each denial has its control: the same call of a child that nobody supervises.
  */
 #include <arpa/inet.h>
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <net/if.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
-#include <signal.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
-#include "kabi/kernel.h"
-#include "launch/ask.h"
-#include "launch/supervise.h"
+#include "tests/fake/supervised.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define RACE_ROUNDS 3000
-#define RACE_SECONDS 4 /* at most, until a race has been seen both ways */
 #define NOT_TRIED 255
+#define LOOPBACK_INDEX 1
 
-static const struct kernel *const k = &kernel_live;
-
-/* What the children connect to: the proxy, the same port elsewhere, another port, two unix sockets.
- */
-static char dir[] = "/tmp/supervise-XXXXXX";
-static char broker_path[64];
-static char other_path[64];
-static char link_path[64];
-static int proxy = -1;
-static int elsewhere = -1;
-static int elsewhere6 = -1;
-static int other_port = -1;
-static int broker = -1;
-static uint16_t port;
-static uint16_t second_port;
-static struct supervise_rules rules;
-
-/* ---- servers ---- */
-
-static int listen_on(const char *address, uint16_t on, uint16_t *ret_port)
+static int supervise(child_body *body, struct supervise_counts *ret)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(on) };
-	socklen_t len = sizeof(in);
-	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	inet_pton(AF_INET, address, &in.sin_addr);
-	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &(int){ 1 }, sizeof(int));
-	assert_int_equal(bind(fd, (struct sockaddr *)&in, len), 0);
-	assert_int_equal(listen(fd, 4096), 0);
-	getsockname(fd, (struct sockaddr *)&in, &len);
-	*ret_port = ntohs(in.sin_port);
-	return fd;
-}
-
-static int listen_on6(uint16_t on)
-{
-	struct sockaddr_in6 in = { .sin6_family = AF_INET6, .sin6_port = htons(on) };
-	int fd = socket(AF_INET6, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	in.sin6_addr.s6_addr[15] = 1;
-	setsockopt(fd, IPPROTO_IPV6, IPV6_V6ONLY, &(int){ 1 }, sizeof(int));
-	if (fd >= 0 && bind(fd, (struct sockaddr *)&in, sizeof(in)) == 0 && listen(fd, 16) == 0)
-		return fd;
-	if (fd >= 0)
-		close(fd);
-	return -1;
-}
-
-static int listen_at(const char *path, int backlog)
-{
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	strcpy(un.sun_path, path);
-	assert_int_equal(bind(fd, (struct sockaddr *)&un, sizeof(un)), 0);
-	assert_int_equal(listen(fd, backlog), 0);
-	return fd;
-}
-
-static unsigned accept_all(int listener)
-{
-	unsigned count = 0;
-	int fd;
-
-	while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC)) >= 0) {
-		close(fd);
-		count++;
-	}
-	return count;
-}
-
-static int set_up(void **state)
-{
-	(void)state;
-	if (!mkdtemp(dir))
-		return -1;
-	snprintf(broker_path, sizeof(broker_path), "%s/broker", dir);
-	snprintf(other_path, sizeof(other_path), "%s/other", dir);
-	snprintf(link_path, sizeof(link_path), "%s/link", dir);
-	proxy = listen_on("127.0.0.1", 0, &port);
-	elsewhere = listen_on("127.0.0.2", port, &port);
-	elsewhere6 = listen_on6(port);
-	other_port = listen_on("127.0.0.1", 0, &second_port);
-	broker = listen_at(broker_path, 64);
-	listen_at(other_path, 64);
-	rules = (struct supervise_rules){ .proxy_port = port, .broker = broker_path };
-	return symlink(other_path, link_path);
-}
-
-static int tear_down(void **state)
-{
-	(void)state;
-	unlink(broker_path);
-	unlink(other_path);
-	unlink(link_path);
-	return rmdir(dir);
-}
-
-/* ---- children ---- */
-
-static unsigned open_descriptors(void)
-{
-	DIR *list = opendir("/proc/self/fd");
-	unsigned count = 0;
-
-	while (list && readdir(list))
-		count++;
-	if (list)
-		closedir(list);
-	return count;
-}
-
-struct supervised {
-	pid_t pid;
-	struct supervisor *supervisor;
-	bool reaped;
-	int status;
-};
-
-/* A child that runs `body` and exits with what that returns. */
-static pid_t start(int (*body)(void), int socket_for_listener)
-{
-	const struct ask ask = { .socket = socket_for_listener, .what = ASK_CONNECT };
-	struct fault why;
-	pid_t pid = fork();
-
-	if (pid != 0)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	alarm(60);
-	if (socket_for_listener >= 0 &&
-	    (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 || ask_parent(k, &ask, &why) < 0))
-		_exit(254);
-	_exit(body());
-}
-
-static int code_in(int status)
-{
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-}
-
-static int code_of(pid_t pid)
-{
-	int status;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return code_in(status);
-}
-
-/* Before Linux 6.11 a filter goes with the task that is reaped, not with the one that has ended. So
- * orphans of the child are ours to reap too.
- */
-static void reap(struct supervised *c)
-{
-	int status;
-	pid_t pid;
-
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		if (pid == c->pid) {
-			c->reaped = true;
-			c->status = status;
-		}
-}
-
-static int end_of(struct supervised *c)
-{
-	supervisor_free(c->supervisor);
-	return c->reaped ? code_in(c->status) : code_of(c->pid);
-}
-
-static int plain(int (*body)(void))
-{
-	return code_of(start(body, -1));
-}
-
-static struct supervised start_supervised(int (*body)(void))
-{
-	struct supervised c = { .reaped = false };
-	struct fault why;
-	int ends[2];
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-	assert_int_equal(supervisor_new(ends[0], &rules, &c.supervisor, &why), 0);
-	c.pid = start(body, ends[1]);
-	assert_true(c.pid > 0);
-	close(ends[1]);
-	return c;
-}
-
-/* Answer until there is nobody left. */
-static int follow(struct supervised *c, struct supervise_counts *ret)
-{
-	struct pollfd fd = { .fd = supervisor_fd(c->supervisor), .events = POLLIN };
-	unsigned rounds = 0;
-
-	while (supervisor_run(c->supervisor)) {
-		poll(&fd, 1, 20);
-		reap(c);
-		rounds++;
-	}
-	assert_true(rounds < 1000000); /* no spinning */
-	if (ret)
-		supervisor_counts(c->supervisor, ret);
-	return end_of(c);
-}
-
-static int supervised(int (*body)(void), struct supervise_counts *ret)
-{
-	unsigned before = open_descriptors();
-	struct supervised c = start_supervised(body);
-	int code = follow(&c, ret);
-
-	assert_int_equal(open_descriptors(), before);
-	return code;
+	return supervised(body, ASK_CONNECT, &place.rules, ret);
 }
 
 /* ---- one attempt ---- */
@@ -263,27 +47,34 @@ struct target {
 };
 
 static const struct target targets[] = {
-	{ "the proxy", AF_INET, "127.0.0.1", &port, 0 },
-	{ "the proxy from IPv6", AF_INET6, "::ffff:127.0.0.1", &port, 0 },
-	{ "the broker", AF_UNIX, broker_path, NULL, 0 },
-	{ "the proxy's port elsewhere", AF_INET, "127.0.0.2", &port, EACCES },
-	{ "the proxy's port elsewhere from IPv6", AF_INET6, "::ffff:127.0.0.2", &port, EACCES },
-	{ "the proxy's port by any address", AF_INET, "0.0.0.0", &port, EACCES },
-	{ "the proxy's port by any IPv6 address", AF_INET6, "::", &port, EACCES },
-	{ "the proxy's port on ::1", AF_INET6, "::1", &port, EACCES },
-	{ "another port", AF_INET, "127.0.0.1", &second_port, EACCES },
-	{ "another unix socket", AF_UNIX, other_path, NULL, EACCES },
-	{ "another unix socket by a link", AF_UNIX, link_path, NULL, EACCES },
+	{ "the proxy", AF_INET, "127.0.0.1", &place.port, 0 },
+	{ "the proxy from IPv6", AF_INET6, "::ffff:127.0.0.1", &place.port, 0 },
+	{ "the broker", AF_UNIX, place.broker_path, NULL, 0 },
+	{ "the proxy's port elsewhere", AF_INET, "127.0.0.2", &place.port, EACCES },
+	{ "the proxy's port elsewhere from IPv6", AF_INET6, "::ffff:127.0.0.2", &place.port,
+	  EACCES },
+	{ "the proxy's port by any address", AF_INET, "0.0.0.0", &place.port, EACCES },
+	{ "the proxy's port by any IPv6 address", AF_INET6, "::", &place.port, EACCES },
+	{ "the proxy's port on ::1", AF_INET6, "::1", &place.port, EACCES },
+	{ "another port", AF_INET, "127.0.0.1", &place.second_port, EACCES },
+	{ "another unix socket", AF_UNIX, place.other_path, NULL, EACCES },
+	{ "another unix socket by a link", AF_UNIX, place.link_path, NULL, EACCES },
+	{ "an abstract unix socket", AF_UNIX, place.name, NULL, EACCES },
 };
 
-static const struct target *target;
-static int socket_flags;
+#define TARGETS_MAX 16
+
+/* What is tried, and what each attempt gave, in memory that the children share: a socket that
+ * blocks and one that does not.
+ */
+static const struct target *tried;
+static size_t tried_count;
+static int (*results)[2];
 
 static socklen_t address_of_target(const struct target *t, struct sockaddr_storage *ret)
 {
 	struct sockaddr_in *in = (struct sockaddr_in *)ret;
 	struct sockaddr_in6 *in6 = (struct sockaddr_in6 *)ret;
-	struct sockaddr_un *un = (struct sockaddr_un *)ret;
 
 	memset(ret, 0, sizeof(*ret));
 	ret->ss_family = (sa_family_t)t->family;
@@ -295,14 +86,15 @@ static socklen_t address_of_target(const struct target *t, struct sockaddr_stora
 	if (t->family == AF_INET6) {
 		in6->sin6_port = htons(*t->port);
 		inet_pton(AF_INET6, t->address, &in6->sin6_addr);
+		if (IN6_IS_ADDR_LINKLOCAL(&in6->sin6_addr))
+			in6->sin6_scope_id = LOOPBACK_INDEX;
 		return sizeof(*in6);
 	}
-	strcpy(un->sun_path, t->address);
-	return sizeof(*un);
+	return unix_address(t->address, (struct sockaddr_un *)ret);
 }
 
 /* Returns the errno, or 0; NOT_TRIED when there is no such socket here. */
-static int attempt(void)
+static int attempt(const struct target *target, int socket_flags)
 {
 	struct sockaddr_storage address;
 	socklen_t len = address_of_target(target, &address);
@@ -323,42 +115,160 @@ static int attempt(void)
 	return error ? error : write(fd, "x", 1) == 1 ? 0 : 251;
 }
 
+static int attempt_all(void)
+{
+	for (size_t i = 0; i < tried_count; i++) {
+		results[i][0] = attempt(&tried[i], 0);
+		results[i][1] = attempt(&tried[i], SOCK_NONBLOCK);
+	}
+	return 0;
+}
+
+/* Returns how many were reached without a supervisor, and are as expected with one; or minus the
+ * number of the first that is not, from 1.
+ */
+static int try_all(const struct target list[], size_t count)
+{
+	int controls[TARGETS_MAX][2];
+	int reached = 0;
+
+	tried = list;
+	tried_count = count;
+	if (not_supervised(attempt_all) != 0)
+		return -1;
+	memcpy(controls, results, count * sizeof(controls[0]));
+	accept_all(place.proxy);
+	if (supervise(attempt_all, NULL) != 0)
+		return -1;
+	for (size_t i = 0; i < count; i++) {
+		if (controls[i][0] != 0 || controls[i][1] != 0)
+			continue;
+		if (results[i][0] != list[i].expected || results[i][1] != list[i].expected)
+			return -(int)i - 1;
+		reached++;
+	}
+	return reached;
+}
+
 static void only_the_proxy_and_the_broker_are_reached(void **state)
 {
-	(void)state;
-	for (int flags = 0; flags <= SOCK_NONBLOCK; flags += SOCK_NONBLOCK)
-		for (size_t i = 0; i < COUNT(targets); i++) {
-			int control;
-			int got;
+	size_t count = COUNT(targets);
+	size_t without = 0;
+	int r;
 
-			target = &targets[i];
-			socket_flags = flags;
-			control = plain(attempt);
-			got = supervised(attempt, NULL);
-			if (control == NOT_TRIED || (target->family == AF_INET6 && elsewhere6 < 0))
-				continue;
-			if (control != 0 || got != target->expected)
-				fail_msg("%s: %d, supervised %d", target->what, control, got);
-		}
-	accept_all(proxy);
-	accept_all(broker);
+	(void)state;
+	for (size_t i = 0; i < count; i++)
+		without += targets[i].family == AF_INET6 && place.elsewhere6 < 0;
+	r = try_all(targets, count);
+	if (r < 0)
+		fail_msg("%s: %d and %d", targets[-r - 1].what, results[-r - 1][0],
+			 results[-r - 1][1]);
+	assert_in_range(r, count - without, count);
+	accept_all(place.broker);
+}
+
+/* attacks.md: "also through a symlink at the broker's path". */
+static void a_link_at_the_brokers_path_is_not_followed(void **state)
+{
+	static const struct target link[] = {
+		{ "a link in the broker's place", AF_UNIX, place.link_path, NULL, ECONNREFUSED },
+	};
+
+	(void)state;
+	place.rules.broker = place.link_path;
+	assert_int_equal(try_all(link, 1), 1);
+	place.rules.broker = place.broker_path;
+}
+
+/* ---- addresses that no machine has ---- */
+
+/* attacks.md: "127.0.0.2, link-local, ::1 and public addresses on the proxy's port". */
+static const struct target beyond[] = {
+	{ "link-local", AF_INET, "169.254.7.7", &place.port, EACCES },
+	{ "private", AF_INET, "10.9.8.7", &place.port, EACCES },
+	{ "public", AF_INET, "93.184.216.34", &place.port, EACCES },
+	{ "public, mapped", AF_INET6, "::ffff:93.184.216.34", &place.port, EACCES },
+	{ "link-local of IPv6", AF_INET6, "fe80::7", &place.port, EACCES },
+	{ "public of IPv6", AF_INET6, "2606:2800:220:1::1", &place.port, EACCES },
+	{ "loopback by NAT64", AF_INET6, "64:ff9b::7f00:1", &place.port, EACCES },
+	{ "the proxy", AF_INET, "127.0.0.1", &place.port, 0 },
+};
+
+static void add_address(const char *text, int alias)
+{
+	struct ifreq name = { .ifr_flags = 0 };
+	struct sockaddr_in *in = (struct sockaddr_in *)&name.ifr_addr;
+	struct {
+		struct in6_addr address;
+		uint32_t prefix;
+		int index;
+	} six = { .prefix = 128, .index = LOOPBACK_INDEX };
+	bool is_six = inet_pton(AF_INET6, text, &six.address) == 1;
+	int fd = socket(is_six ? AF_INET6 : AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+
+	snprintf(name.ifr_name, sizeof(name.ifr_name), "lo:%d", alias);
+	in->sin_family = AF_INET;
+	if (!is_six && inet_pton(AF_INET, text, &in->sin_addr) == 1)
+		ioctl(fd, SIOCSIFADDR, &name);
+	else
+		ioctl(fd, SIOCSIFADDR, &six);
+	close(fd);
+}
+
+/* A network of its own, where the loopback has all of them. */
+static bool enter_network(void)
+{
+	struct ifreq up = { .ifr_name = "lo", .ifr_flags = IFF_UP | IFF_RUNNING };
+	int fd;
+
+	if (unshare(CLONE_NEWNET) < 0 && unshare(CLONE_NEWUSER | CLONE_NEWNET) < 0)
+		return false;
+	/* With the capabilities of a namespace a process is closed to its own user. */
+	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
+	fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &up) < 0)
+		return false;
+	close(fd);
+	for (size_t i = 0; i < COUNT(beyond); i++)
+		add_address(beyond[i].address, (int)i);
+	return true;
+}
+
+/* Returns what try_all() does, or 100 and the number of the first that is not as expected; 0
+ * without such a network.
+ */
+static int try_beyond(void)
+{
+	int listener;
+	int r;
+
+	if (!enter_network())
+		return 0;
+	listener = listen_on_all(&place.port);
+	place.rules.proxy_port = place.port;
+	place.proxy = listener;
+	r = try_all(beyond, COUNT(beyond));
+	/* Nothing came from the supervised child but what went to the proxy. */
+	return r < 0 ? 100 - r : accept_all(listener) == 2 ? r : 100;
+}
+
+static void nor_is_any_other_address(void **state)
+{
+	int status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0)
+		_exit(try_beyond());
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	if (WEXITSTATUS(status) == 0)
+		print_message("# no network namespace can be had here\n");
+	else
+		assert_in_range(WEXITSTATUS(status), 4, COUNT(beyond));
 }
 
 /* ---- what a client sees ---- */
-
-#define EXPECT(condition)                      \
-	do {                                   \
-		if (!(condition))              \
-			return __LINE__ % 250; \
-	} while (0)
-
-static int connect_to(int fd, const char *address, uint16_t to)
-{
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(to) };
-
-	inet_pton(AF_INET, address, &in.sin_addr);
-	return connect(fd, (struct sockaddr *)&in, sizeof(in)) == 0 ? 0 : errno;
-}
 
 static int get(int fd, int level, int name)
 {
@@ -385,7 +295,7 @@ static int keeps_flags_and_options(void)
 	setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &(int){ 30000 }, sizeof(int));
 	setsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, sizeof(linger));
 	before = get(fd, SOL_SOCKET, SO_RCVBUF);
-	EXPECT(connect_to(fd, "127.0.0.1", port) == 0);
+	EXPECT(connect_to(fd, "127.0.0.1", place.port) == 0);
 	EXPECT(fcntl(fd, F_GETFD) == FD_CLOEXEC && !(fcntl(fd, F_GETFL) & O_NONBLOCK));
 	EXPECT(get(fd, IPPROTO_TCP, TCP_NODELAY) == 1 && get(fd, SOL_SOCKET, SO_KEEPALIVE) == 1);
 	EXPECT(get(fd, IPPROTO_TCP, TCP_KEEPIDLE) == 77);
@@ -394,10 +304,11 @@ static int keeps_flags_and_options(void)
 	getsockopt(fd, SOL_SOCKET, SO_LINGER, &linger, &len);
 	EXPECT(linger.l_onoff && linger.l_linger == 0);
 	EXPECT(getpeername(fd, (struct sockaddr *)&peer, &peer_len) == 0);
-	EXPECT(peer.sin_port == htons(port) && peer.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
-	EXPECT(connect_to(fd, "127.0.0.1", port) == EISCONN);
-	EXPECT(connect_to(fd, "127.0.0.2", port) == EACCES);
-	before = connect_to(open_fd, "127.0.0.1", port);
+	EXPECT(peer.sin_port == htons(place.port) &&
+	       peer.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
+	EXPECT(connect_to(fd, "127.0.0.1", place.port) == EISCONN);
+	EXPECT(connect_to(fd, "127.0.0.2", place.port) == EACCES);
+	before = connect_to(open_fd, "127.0.0.1", place.port);
 	EXPECT(before == 0 || before == EINPROGRESS);
 	EXPECT(fcntl(open_fd, F_GETFD) == 0 && fcntl(open_fd, F_GETFL) & O_NONBLOCK);
 	return 0;
@@ -406,13 +317,13 @@ static int keeps_flags_and_options(void)
 static void flags_and_options_are_kept(void **state)
 {
 	(void)state;
-	assert_int_equal(supervised(keeps_flags_and_options, NULL), 0);
-	accept_all(proxy);
+	assert_int_equal(supervise(keeps_flags_and_options, NULL), 0);
+	accept_all(place.proxy);
 }
 
 static int makes_mistakes(void)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(place.port) };
 	struct sockaddr *address = (struct sockaddr *)&in;
 	int pair[2];
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -436,7 +347,7 @@ static int makes_mistakes(void)
 	EXPECT(socketpair(AF_UNIX, SOCK_STREAM, 0, pair) == 0);
 	in.sin_family = AF_INET;
 	EXPECT(connect(pair[0], address, sizeof(in)) < 0 && errno == EACCES);
-	EXPECT(connect_to(fd, "127.0.0.1", port) == 0);
+	EXPECT(connect_to(fd, "127.0.0.1", place.port) == 0);
 	return 0;
 }
 
@@ -445,434 +356,57 @@ static void mistakes_are_told_as_the_kernel_does(void **state)
 	struct supervise_counts counts;
 
 	(void)state;
-	assert_int_equal(supervised(makes_mistakes, &counts), 0);
+	assert_int_equal(supervise(makes_mistakes, &counts), 0);
 	assert_int_equal(counts.connected, 1);
-	accept_all(proxy);
+	accept_all(place.proxy);
 }
 
 static int is_refused_by_nobody_there(void)
 {
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
 
-	EXPECT(connect_to(fd, "127.0.0.1", port) == ECONNREFUSED);
-	return connect_to(fd, "127.0.0.1", port) == ECONNREFUSED ? 0 : 1;
+	EXPECT(connect_to(fd, "127.0.0.1", place.port) == ECONNREFUSED);
+	return connect_to(fd, "127.0.0.1", place.port) == ECONNREFUSED ? 0 : 1;
 }
 
 static void a_proxy_that_is_gone_is_an_ordinary_error(void **state)
 {
-	struct supervise_rules saved = rules;
-	uint16_t saved_port = port;
-	int gone = listen_on("127.0.0.1", 0, &port);
+	struct supervise_rules saved = place.rules;
+	uint16_t saved_port = place.port;
+	int gone = listen_on("127.0.0.1", 0, &place.port);
 
 	(void)state;
 	close(gone);
-	rules.proxy_port = port;
-	assert_int_equal(supervised(is_refused_by_nobody_there, NULL), 0);
-	rules = saved;
-	port = saved_port;
+	place.rules.proxy_port = place.port;
+	assert_int_equal(supervise(is_refused_by_nobody_there, NULL), 0);
+	place.rules = saved;
+	place.port = saved_port;
 }
 
-/* ---- many at a time ---- */
-
-static _Atomic unsigned caught;
-
-static void *connect_often(void *arg)
+static int set_up(void **state)
 {
-	for (int i = 0; i < 100; i++) {
-		int fd = socket(AF_INET, SOCK_STREAM | (i % 2 ? SOCK_NONBLOCK : 0), 0);
-		int r = connect_to(fd, i % 5 ? "127.0.0.1" : "127.0.0.2", port);
-
-		if (i % 5 ? r != 0 && r != EINPROGRESS : r != EACCES)
-			return arg;
-		close(fd);
-	}
-	return NULL;
+	results = mmap(NULL, TARGETS_MAX * sizeof(*results), PROT_READ | PROT_WRITE,
+		       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	return results == MAP_FAILED ? -1 : place_set_up(state);
 }
 
-static int many_threads(void)
+static int tear_down(void **state)
 {
-	pthread_t threads[8];
-	void *bad = NULL;
-
-	for (size_t i = 0; i < COUNT(threads); i++)
-		pthread_create(&threads[i], NULL, connect_often, &caught);
-	for (size_t i = 0; i < COUNT(threads); i++) {
-		void *r;
-
-		pthread_join(threads[i], &r);
-		bad = bad ? bad : r;
-	}
-	return bad != NULL;
+	munmap(results, TARGETS_MAX * sizeof(*results));
+	return place_tear_down(state);
 }
 
-static void many_threads_are_served(void **state)
-{
-	struct supervise_counts counts;
-
-	(void)state;
-	accept_all(elsewhere);
-	assert_int_equal(supervised(many_threads, &counts), 0);
-	assert_int_equal(counts.connected, 640);
-	assert_int_equal(counts.refused, 160);
-	assert_true(accept_all(proxy) > 0);
-	assert_int_equal(accept_all(elsewhere), 0);
-}
-
-/* The broker's queue is full: a blocking connect waits, and those to the proxy do not. */
-static void *connect_broker(void *arg)
-{
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	int *ret = arg;
-
-	strcpy(un.sun_path, rules.broker);
-	*ret = connect(fd, (struct sockaddr *)&un, sizeof(un)) == 0 ? 0 : errno;
-	return NULL;
-}
-
-static int others_may[2];
-
-static int one_slow_many_quick(void)
-{
-	pthread_t slow[5];
-	int results[5] = { -1, -1, -1, -1, -1 };
-	int unblocked = 0;
-	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-
-	for (size_t i = 0; i < COUNT(slow); i++)
-		pthread_create(&slow[i], NULL, connect_broker, &results[i]);
-	usleep(100000);
-	strcpy(un.sun_path, rules.broker);
-	EXPECT(connect(fd, (struct sockaddr *)&un, sizeof(un)) < 0 && errno == EAGAIN);
-	EXPECT(!connect_often(NULL));
-	for (size_t i = 0; i < COUNT(slow); i++)
-		unblocked += results[i] == 0;
-	EXPECT(unblocked < 5);
-	EXPECT(write(others_may[1], "x", 1) == 1);
-	for (size_t i = 0; i < COUNT(slow); i++) {
-		pthread_join(slow[i], NULL);
-		EXPECT(results[i] == 0);
-	}
-	return 0;
-}
-
-static void a_slow_connect_holds_nobody_up(void **state)
-{
-	char path[64];
-	struct supervised c;
-	struct pollfd fd;
-	char byte;
-	bool room = false;
-	int full;
-
-	(void)state;
-	snprintf(path, sizeof(path), "%s/full", dir);
-	full = listen_at(path, 1);
-	assert_int_equal(pipe2(others_may, O_NONBLOCK | O_CLOEXEC), 0);
-	rules.broker = path;
-	c = start_supervised(one_slow_many_quick);
-	fd = (struct pollfd){ .fd = supervisor_fd(c.supervisor), .events = POLLIN };
-	accept_all(proxy);
-	while (supervisor_run(c.supervisor)) {
-		poll(&fd, 1, 20);
-		accept_all(proxy);
-		room |= read(others_may[0], &byte, 1) == 1;
-		if (room)
-			accept_all(full);
-		reap(&c);
-	}
-	assert_int_equal(end_of(&c), 0);
-	rules.broker = broker_path;
-	close(full);
-	unlink(path);
-	close(others_may[0]);
-	close(others_may[1]);
-}
-
-/* ---- races ---- */
-
-static double race_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-/* Go on for so many rounds, and on a slow or busy machine until it was seen both ways, in time. */
-static bool race_on(int round, bool seen, double start)
-{
-	double passed = race_clock() - start;
-
-	return passed < RACE_SECONDS && (round < RACE_ROUNDS || !seen);
-}
-
-static _Atomic bool race_over;
-static volatile struct sockaddr_in raced;
-static int raced_fd;
-static int spare_fd;
-
-static void *change_address(void *arg)
-{
-	(void)arg;
-	for (unsigned i = 0; !race_over; i++) {
-		raced.sin_addr.s_addr = htonl(INADDR_LOOPBACK + i % 2);
-		raced.sin_port = htons(i % 4 < 2 ? port : second_port);
-	}
-	return NULL;
-}
-
-static int race_for_the_address(void)
-{
-	double start = race_clock();
-	pthread_t thread;
-	unsigned connected = 0;
-	unsigned refused = 0;
-
-	raced.sin_family = AF_INET;
-	pthread_create(&thread, NULL, change_address, NULL);
-	for (int i = 0; race_on(i, refused && connected, start); i++) {
-		int fd = socket(AF_INET, SOCK_STREAM, 0);
-		struct sockaddr_in peer;
-		socklen_t len = sizeof(peer);
-
-		if (connect(fd, (struct sockaddr *)&raced, sizeof(raced)) == 0) {
-			EXPECT(getpeername(fd, (struct sockaddr *)&peer, &len) == 0);
-			EXPECT(peer.sin_port == htons(port));
-			EXPECT(peer.sin_addr.s_addr == htonl(INADDR_LOOPBACK));
-			connected++;
-		} else {
-			EXPECT(errno == EACCES);
-			refused++;
-		}
-		close(fd);
-	}
-	race_over = true;
-	pthread_join(thread, NULL);
-	return refused && connected ? 0 : 1;
-}
-
-/* The control: without a supervisor the race is won, so the test can see it. */
-static int lose_the_address(void)
-{
-	double start = race_clock();
-	pthread_t thread;
-	unsigned wrong = 0;
-
-	raced.sin_family = AF_INET;
-	pthread_create(&thread, NULL, change_address, NULL);
-	for (int i = 0; race_on(i, wrong > 0, start); i++) {
-		struct sockaddr_in peer;
-		socklen_t len = sizeof(peer);
-		int fd = socket(AF_INET, SOCK_STREAM, 0);
-
-		if (connect(fd, (struct sockaddr *)&raced, sizeof(raced)) == 0 &&
-		    getpeername(fd, (struct sockaddr *)&peer, &len) == 0)
-			wrong += peer.sin_port != htons(port) ||
-				 peer.sin_addr.s_addr != htonl(INADDR_LOOPBACK);
-		close(fd);
-	}
-	race_over = true;
-	pthread_join(thread, NULL);
-	return wrong > 0 ? 0 : 1;
-}
-
-static void an_address_that_changes_is_judged_as_it_is_used(void **state)
-{
-	(void)state;
-	assert_int_equal(plain(lose_the_address), 0);
-	accept_all(proxy);
-	accept_all(elsewhere);
-	accept_all(other_port);
-	assert_int_equal(supervised(race_for_the_address, NULL), 0);
-	assert_true(accept_all(proxy) > 0);
-	assert_int_equal(accept_all(elsewhere), 0);
-	assert_int_equal(accept_all(other_port), 0);
-}
-
-/* The descriptor is closed, or becomes a file, a pipe, another socket, while its call is judged. */
-static int others[3];
-
-static void *change_descriptor(void *arg)
-{
-	(void)arg;
-	for (unsigned i = 0; !race_over; i++) {
-		if (i % 4 == 3)
-			close(raced_fd);
-		else
-			dup2(others[i % 4], raced_fd);
-		dup2(spare_fd, raced_fd);
-		if (i % 16 == 0)
-			usleep(100);
-	}
-	return NULL;
-}
-
-static int race_for_the_descriptor(void)
-{
-	double start = race_clock();
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(port) };
-	pthread_t thread;
-	unsigned connected = 0;
-	unsigned failed = 0;
-	unsigned before;
-
-	in.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-	others[0] = open("/dev/null", O_RDWR);
-	others[1] = socket(AF_INET, SOCK_STREAM, 0);
-	others[2] = socket(AF_UNIX, SOCK_STREAM, 0);
-	spare_fd = socket(AF_INET, SOCK_STREAM, 0);
-	raced_fd = dup(spare_fd);
-	before = open_descriptors();
-	pthread_create(&thread, NULL, change_descriptor, NULL);
-	for (int i = 0; race_on(i, connected && failed, start); i++) {
-		bool r = connect(raced_fd, (struct sockaddr *)&in, sizeof(in)) == 0;
-
-		connected += r;
-		failed += !r;
-	}
-	race_over = true;
-	pthread_join(thread, NULL);
-	EXPECT(connected > 0 && failed > 0);
-	/* It ends as a copy of the spare one. */
-	return open_descriptors() == before ? 0 : 1;
-}
-
-static void a_descriptor_that_changes_gets_nothing_else(void **state)
-{
-	(void)state;
-	accept_all(broker);
-	assert_int_equal(supervised(race_for_the_descriptor, NULL), 0);
-	accept_all(proxy);
-	assert_int_equal(accept_all(elsewhere), 0);
-	assert_int_equal(accept_all(broker), 0);
-}
-
-/* ---- the end ---- */
-
-static int is_killed_while_it_waits(void)
-{
-	struct sockaddr_un un = { .sun_family = AF_UNIX };
-
-	strcpy(un.sun_path, rules.broker);
-	for (int i = 0; i < 8; i++)
-		if (fork() == 0) {
-			int fd = socket(AF_UNIX, SOCK_STREAM, 0);
-
-			for (;;)
-				connect(fd, (struct sockaddr *)&un, sizeof(un));
-		}
-	usleep(200000);
-	kill(0, SIGKILL);
-	return 0;
-}
-
-static int in_a_group_of_its_own(void)
-{
-	setpgid(0, 0);
-	return is_killed_while_it_waits();
-}
-
-static void callers_that_are_killed_leave_nothing(void **state)
-{
-	char path[64];
-	int full;
-
-	(void)state;
-	snprintf(path, sizeof(path), "%s/full", dir);
-	full = listen_at(path, 0);
-	rules.broker = path;
-	assert_int_equal(supervised(in_a_group_of_its_own, NULL), 1000 + SIGKILL);
-	rules.broker = broker_path;
-	close(full);
-	unlink(path);
-}
-
-static void count_signal(int number)
-{
-	(void)number;
-	caught++;
-}
-
-static int is_interrupted(void)
-{
-	struct sigaction action = { .sa_handler = count_signal };
-	pid_t parent = getpid();
-	pid_t child;
-
-	sigaction(SIGUSR1, &action, NULL);
-	child = fork();
-	if (child == 0)
-		for (;;)
-			kill(parent, SIGUSR1);
-	for (int i = 0; i < 2000; i++) {
-		int fd = socket(AF_INET, SOCK_STREAM, 0);
-		int r = connect_to(fd, "127.0.0.1", port);
-
-		/* On old kernels a call is given up, and may have been carried out. */
-		EXPECT(r == 0 || r == EINTR || r == EISCONN);
-		close(fd);
-	}
-	kill(child, SIGKILL);
-	waitpid(child, NULL, 0);
-	return caught > 0 ? 0 : 1;
-}
-
-static void signals_do_no_harm(void **state)
-{
-	(void)state;
-	assert_int_equal(supervised(is_interrupted, NULL), 0);
-	accept_all(proxy);
-}
-
-static int outlives_its_supervisor(void)
-{
-	int fd = socket(AF_INET, SOCK_STREAM, 0);
-	int r = connect_to(fd, "127.0.0.1", port);
-
-	for (int i = 0; i < 200 && r == 0; i++) {
-		usleep(10000);
-		fd = socket(AF_INET, SOCK_STREAM, 0);
-		r = connect_to(fd, "127.0.0.1", port);
-	}
-	EXPECT(r == ENOSYS);
-	return connect_to(fd, "127.0.0.2", port) == ENOSYS ? 0 : 1;
-}
-
-static void without_a_supervisor_nothing_is_connected(void **state)
-{
-	struct supervised c = start_supervised(outlives_its_supervisor);
-	struct pollfd fd = { .fd = supervisor_fd(c.supervisor), .events = POLLIN };
-	struct supervise_counts counts = { 0 };
-
-	(void)state;
-	while (counts.connected < 3) {
-		assert_true(supervisor_run(c.supervisor));
-		supervisor_counts(c.supervisor, &counts);
-		poll(&fd, 1, 1000);
-	}
-	assert_int_equal(end_of(&c), 0);
-	accept_all(proxy);
-}
-
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(only_the_proxy_and_the_broker_are_reached),
+		cmocka_unit_test(a_link_at_the_brokers_path_is_not_followed),
+		cmocka_unit_test(nor_is_any_other_address),
 		cmocka_unit_test(flags_and_options_are_kept),
 		cmocka_unit_test(mistakes_are_told_as_the_kernel_does),
 		cmocka_unit_test(a_proxy_that_is_gone_is_an_ordinary_error),
-		cmocka_unit_test(many_threads_are_served),
-		cmocka_unit_test(a_slow_connect_holds_nobody_up),
-		cmocka_unit_test(an_address_that_changes_is_judged_as_it_is_used),
-		cmocka_unit_test(a_descriptor_that_changes_gets_nothing_else),
-		cmocka_unit_test(callers_that_are_killed_leave_nothing),
-		cmocka_unit_test(signals_do_no_harm),
-		cmocka_unit_test(without_a_supervisor_nothing_is_connected),
 	};
 
-	signal(SIGPIPE, SIG_IGN);
-	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+	take_arguments(argc, argv);
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -27,16 +27,38 @@
 
 #include <cmocka.h>
 
-#include "kabi/kernel.h"
-#include "launch/ask.h"
-#include "launch/supervise.h"
+#include "tests/fake/supervised.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-#define RACE_ROUNDS 3000
-#define RACE_SECONDS 4 /* at most, until a race has been seen both ways */
 #define MODE_BEFORE 0640
 #define MODE_WANTED 0604
 #define OLD 1000000000
+
+enum way {
+	BY_CHMOD,
+	BY_FCHMOD,	/* through a descriptor to read with */
+	BY_FCHMOD_PATH, /* through one for nothing */
+	BY_FCHMODAT,	/* from its directory */
+	BY_FCHMODAT2,
+	BY_FCHMODAT2_EMPTY,
+	BY_PROC, /* /proc/self/fd/N */
+	BY_CWD,	 /* relative to the working directory */
+	BY_CHOWN,
+	BY_FCHOWN,
+	BY_FCHOWNAT,
+	BY_UTIME,
+	BY_UTIMES,
+	BY_FUTIMENS,
+	BY_UTIMENSAT,
+	WAY_COUNT,
+};
+
+/* What each way gave, in memory that the children share. */
+struct results {
+	int error[WAY_COUNT];
+	bool changed[WAY_COUNT];
+};
+static struct results *results;
 
 static char dir[] = "/tmp/metadata-XXXXXX";
 static char inside[64];	 /* a file in the writable root */
@@ -60,7 +82,9 @@ static void make_file(const char *path)
 static int set_up(void **state)
 {
 	(void)state;
-	if (!mkdtemp(dir))
+	results = mmap(NULL, sizeof(*results), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+		       -1, 0);
+	if (results == MAP_FAILED || !mkdtemp(dir))
 		return -1;
 	snprintf(root, sizeof(root), "%s/root", dir);
 	snprintf(inside, sizeof(inside), "%s/root/file", dir);
@@ -80,6 +104,7 @@ static int set_up(void **state)
 static int tear_down(void **state)
 {
 	(void)state;
+	munmap(results, sizeof(*results));
 	unlink(link_out);
 	unlink(link_in);
 	unlink(inside);
@@ -89,94 +114,23 @@ static int tear_down(void **state)
 	return rmdir(dir);
 }
 
-/* ---- children ---- */
-
-static pid_t start(int (*body)(void), int socket_for_listener)
+static int supervise(child_body *body, struct supervise_counts *ret)
 {
-	const struct ask ask = { .socket = socket_for_listener, .what = ASK_METADATA };
-	struct fault why;
-	pid_t pid = fork();
-
-	if (pid != 0)
-		return pid;
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	alarm(60);
-	if (socket_for_listener >= 0 && (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-					 ask_parent(&kernel_live, &ask, &why) < 0))
-		_exit(254);
-	_exit(body());
-}
-
-static int code_in(int status)
-{
-	return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
-}
-
-static int code_of(pid_t pid)
-{
-	int status;
-
-	assert_int_equal(waitpid(pid, &status, 0), pid);
-	return code_in(status);
-}
-
-static int supervised(int (*body)(void), struct supervise_counts *ret)
-{
-	struct supervisor *supervisor;
-	struct supervise_counts counts;
-	struct fault why;
-	struct pollfd fd = { .events = POLLIN };
-	int ends[2];
-	bool reaped = false;
-	int status = 0;
-	pid_t pid;
-
-	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends), 0);
-	assert_int_equal(supervisor_new(ends[0], &rules, &supervisor, &why), 0);
-	pid = start(body, ends[1]);
-	close(ends[1]);
-	fd.fd = supervisor_fd(supervisor);
-	while (supervisor_run(supervisor)) {
-		poll(&fd, 1, 20);
-		/* Before Linux 6.11 the filter goes with the task that is reaped. */
-		if (!reaped)
-			reaped = waitpid(pid, &status, WNOHANG) == pid;
-	}
-	supervisor_counts(supervisor, ret ? ret : &counts);
-	supervisor_free(supervisor);
-	return reaped ? code_in(status) : code_of(pid);
+	return supervised(body, ASK_METADATA, &rules, ret);
 }
 
 /* ---- attempts ---- */
 
-enum way {
-	BY_CHMOD,
-	BY_FCHMOD,	/* through a descriptor to read with */
-	BY_FCHMOD_PATH, /* through one for nothing */
-	BY_FCHMODAT,	/* from its directory */
-	BY_FCHMODAT2,
-	BY_FCHMODAT2_EMPTY,
-	BY_PROC, /* /proc/self/fd/N */
-	BY_CWD,	 /* relative to the working directory */
-	BY_CHOWN,
-	BY_FCHOWN,
-	BY_FCHOWNAT,
-	BY_UTIME,
-	BY_UTIMES,
-	BY_FUTIMENS,
-	BY_UTIMENSAT,
-	WAY_COUNT,
-};
-
 static const char *path_tried;
-static enum way way;
+static const char *really; /* what it leads to */
+static bool may_reset;
 
 static int result(long r)
 {
 	return r < 0 ? errno : 0;
 }
 
-static int attempt(void)
+static int attempt(enum way way)
 {
 	static const struct timespec nano[2] = { { OLD, 7 }, { OLD, 7 } };
 	static const struct timeval micro[2] = { { OLD, 7 }, { OLD, 7 } };
@@ -257,29 +211,45 @@ static void reset(const char *path)
 	assert_int_equal(utimensat(AT_FDCWD, path, NULL, 0), 0);
 }
 
-static void try_all(const char *path, const char *really, int expected)
+static int attempt_all(void)
 {
-	path_tried = path;
-	for (way = 0; way < WAY_COUNT; way++) {
-		bool changes = is_mode(way) || is_time(way);
-		int control;
-		int got;
+	for (enum way way = 0; way < WAY_COUNT; way++) {
+		if (may_reset)
+			reset(really);
+		results->error[way] = attempt(way);
+		results->changed[way] = is_changed(really, way);
+	}
+	return 0;
+}
 
-		reset(really);
-		control = code_of(start(attempt, -1));
-		if (control == ENOSYS)
+static void try_all(const char *path, const char *leads_to, int expected)
+{
+	struct results control;
+
+	path_tried = path;
+	really = leads_to;
+	may_reset = true;
+	assert_int_equal(not_supervised(attempt_all), 0);
+	control = *results;
+	reset(really);
+	may_reset = expected == 0;
+	assert_int_equal(supervise(attempt_all, NULL), 0);
+	for (enum way way = 0; way < WAY_COUNT; way++) {
+		bool changes = is_mode(way) || is_time(way);
+
+		if (control.error[way] == ENOSYS)
 			continue; /* older than the call */
-		if (control != 0 || is_changed(really, way) != changes)
-			fail_msg("way %u of %s: %d without a supervisor", way, path, control);
-		reset(really);
-		got = supervised(attempt, NULL);
-		/* A link that is not followed is an object of its own, inside. */
-		if (way == BY_FCHOWNAT && path == link_out)
+		if (control.error[way] != 0 || control.changed[way] != changes)
+			fail_msg("way %u of %s: %d without a supervisor", way, path,
+				 control.error[way]);
+		/* A link that is not followed is an object of its own, inside; and the kernel
+		 * itself refuses another.
+		 */
+		if ((way == BY_FCHOWNAT && path == link_out) || way == BY_FCHMOD_PATH)
 			continue;
-		if (way == BY_FCHMOD_PATH)
-			got = expected;
-		if (got != expected || is_changed(really, way) != (changes && expected == 0))
-			fail_msg("way %u of %s: %d", way, path, got);
+		if (results->error[way] != expected ||
+		    results->changed[way] != (changes && expected == 0))
+			fail_msg("way %u of %s: %d", way, path, results->error[way]);
 	}
 }
 
@@ -300,12 +270,6 @@ static void a_file_outside_is_not(void **state)
 }
 
 /* ---- what programs rely on ---- */
-
-#define EXPECT(condition)                      \
-	do {                                   \
-		if (!(condition))              \
-			return __LINE__ % 250; \
-	} while (0)
 
 static int uses_it_as_programs_do(void)
 {
@@ -342,28 +306,12 @@ static void programs_find_what_they_rely_on(void **state)
 	struct supervise_counts counts;
 
 	(void)state;
-	assert_int_equal(supervised(uses_it_as_programs_do, &counts), 0);
+	assert_int_equal(supervise(uses_it_as_programs_do, &counts), 0);
 	assert_true(counts.changed > 5);
 	assert_true(counts.refused > 0);
 }
 
 /* ---- races ---- */
-
-static double race_clock(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
-}
-
-/* Go on for so many rounds, and on a slow or busy machine until it was seen both ways, in time. */
-static bool race_on(int round, bool seen, double start)
-{
-	double passed = race_clock() - start;
-
-	return passed < RACE_SECONDS && (round < RACE_ROUNDS || !seen);
-}
 
 static char raced[64];
 static _Atomic bool race_over;
@@ -410,14 +358,14 @@ static void a_path_that_changes_leads_nowhere_else(void **state)
 	(void)state;
 	reset(inside);
 	reset(outside);
-	assert_int_equal(supervised(race_for_the_path, NULL), 0);
+	assert_int_equal(supervise(race_for_the_path, NULL), 0);
 	assert_false(is_changed(outside, BY_CHMOD));
 	assert_true(is_changed(inside, BY_CHMOD));
 	unlink(link_in);
 	assert_int_equal(symlink("file", link_in), 0);
 }
 
-int main(void)
+int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_file_in_a_root_is_changed),
@@ -426,5 +374,6 @@ int main(void)
 		cmocka_unit_test(a_path_that_changes_leads_nowhere_else),
 	};
 
+	take_arguments(argc, argv);
 	return cmocka_run_group_tests(tests, set_up, tear_down);
 }

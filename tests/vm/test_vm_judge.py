@@ -85,6 +85,47 @@ def test_a_probe_that_was_lost():
     same(compare.compare_report(ROW, TABLE, lost), ["probe landlock: lost: timeout"])
 
 
+def parent_documents(abi=6):
+    """A report made alone, and one made under a parent that connects."""
+    def trial(name, verdict, confined):
+        return {"trial": name, "verdict": verdict, "control": "success", "confined": confined}
+
+    alone, under = document(abi, **{"ipc.broker": "cooperative"}), document(abi, **{"ipc.broker": "enforced"})
+    names = [name for names in compare.CLOSED.values() for name in names]
+    for report, verdict, confined, findings in ((alone, "open", "success", list(compare.CLOSED)), (under, "held", "EACCES", [])):
+        report["findings"] = [{"id": f} for f in findings]
+        report["report"]["trials"] = {"parent": "run" if report is under else None}
+        for c in report["capabilities"]:
+            c["evidence"] = [trial(n, verdict, confined) for n in names] if c["name"] == "ipc.broker" else []
+        del report["sandbox"]["enforcement"]["ipc.broker"]
+    return alone, under
+
+
+def test_a_parent_closes_what_it_must():
+    alone, under = parent_documents()
+    same(compare.compare_parent(alone, under), [])
+    problems = compare.compare_parent(alone, alone)
+    for word in ("does not tell", "ipc.broker: cooperative, enforced expected", "egress_port_only: is found", "trial metadata.chmod"):
+        assert any(word in p for p in problems), (word, problems)
+    evidence = under["capabilities"][-1]["evidence"]
+    for change in ({"confined": "EPERM"}, {"control": "EACCES"}, {"verdict": "broken"}):
+        saved = dict(evidence[0])
+        evidence[0].update(change)
+        assert compare.compare_parent(alone, under), change
+        evidence[0].update(saved)
+    under["sandbox"]["enforcement"]["ipc"] = "unavailable"
+    assert "the sandbox report is another" in compare.compare_parent(alone, under)
+
+
+def test_a_parent_without_a_backend_changes_nothing():
+    alone, under = parent_documents(2)
+    for report in (alone, under):
+        report["findings"] = []
+        for c in report["capabilities"]:
+            c.update(status="unavailable", evidence=[])
+    same(compare.compare_parent(alone, under), [])
+
+
 def test_a_kernel_that_was_dropped_in():
     row = copy.deepcopy(ROW)
     row.abi = row.status = None

@@ -5,6 +5,12 @@ import re
 from . import qemu
 
 REFUSED = 70
+# What a parent that connects closes: a finding without it, and the trials that see it.
+CLOSED = {
+    "egress_port_only": ("egress.other-address", "egress.proxy-v6", "loopback.proxy-port", "link-local.proxy-port"),
+    "broker_not_exclusive": ("broker.other", "broker.other-link"),
+    "metadata_writable": ("metadata.chmod", "metadata.times"),
+}
 
 
 def fact(document, path):
@@ -72,6 +78,41 @@ def compare_report(row, table, document):
     return differences
 
 
+def trials(document):
+    return {e["trial"]: e for c in document["capabilities"] for e in c["evidence"] if "trial" in e}
+
+
+def _findings(document):
+    return {f["id"] for f in document["findings"]}
+
+
+def compare_parent(alone, document):
+    """Differences between a report made under a parent that connects and what it must say beside one made alone."""
+    backend = has_backend(found_abi(document))
+    differences = []
+    if document["report"]["trials"]["parent"] != "run":
+        differences.append("the report does not tell of its parent")
+    if document["sandbox"] != alone["sandbox"]:
+        differences.append("the sandbox report is another")
+    expected = {**statuses(alone), **({"ipc.broker": "enforced"} if backend else {})}
+    for name, status in statuses(document).items():
+        if status != expected.get(name):
+            differences.append(f"{name}: {status}, {_word(expected.get(name))} expected")
+    before, now = trials(alone), trials(document)
+    differences += [f"trial {name}: {e['verdict']}" for name, e in now.items() if e["verdict"] in ("broken", "lost")]
+    for finding, names in CLOSED.items():
+        seen = [name for name in names if before.get(name, {}).get("verdict") == "open"]
+        if (finding in _findings(alone)) != bool(seen):
+            differences.append(f"{finding}: alone, the finding and its trials disagree")
+        if finding in _findings(document):
+            differences.append(f"{finding}: is found under the parent too")
+        for name in seen:
+            e = now.get(name, {})
+            if (e.get("verdict"), e.get("control"), e.get("confined")) != ("held", "success", "EACCES"):
+                differences.append(f"trial {name}: {_word(e.get('confined'))}, with {_word(e.get('control'))} as its control")
+    return differences
+
+
 def tap_problems(name, text, code):
     """Failed tests of a TAP stream, and whether it is one; returns (problems, passed, [skipped])."""
     problems, passed, skipped = [], 0, []
@@ -111,15 +152,19 @@ def _judge_program(run, program, row, table, verdict):
         return
     if program["left"] > 0:
         verdict.problems.append(f"{name}: left {program['left']} processes behind")
-    if run.kind == "report":
+    if run.kind in ("report", "parent"):
         try:
-            verdict.document = json.loads(program["out"])
+            document = json.loads(program["out"])
         except ValueError as problem:
             verdict.problems.append(f"{name}: exit {program['code']}, no document: {problem}")
             verdict.problems += _tail(program)
             return
-        verdict.kernel = fact(verdict.document, "kernel.host.release")
-        verdict.problems += compare_report(row, table, verdict.document)
+        if run.kind == "report":
+            verdict.document = document
+            verdict.kernel = fact(document, "kernel.host.release")
+            verdict.problems += compare_report(row, table, document)
+        elif verdict.document:
+            verdict.problems += [f"{name}: {d}" for d in compare_parent(verdict.document, document)]
     elif run.kind == "tap":
         problems, passed, skipped = tap_problems(name, program["out"], program["code"])
         verdict.problems += problems + (_tail(program) if problems else [])

@@ -9,7 +9,7 @@ LETTER = {word: letter for letter, word in STATUS.items()}
 STATES = ("not-built", "off-at-boot", "filtered", "unknown")
 COLUMNS = ("name", "arch", "source", "boot", "machine", "limit", "abi", "status", "expect")
 RUN_COLUMNS = ("name", "as", "kind", "seconds", "when", "with", "command")
-KINDS = ("report", "tap", "launch", "exit0")
+KINDS = ("report", "parent", "tap", "launch", "exit0")
 # Words of the machine column, and what their value must look like.
 MACHINE = {
     "user": r"root|user",
@@ -23,6 +23,7 @@ MACHINE = {
     "seconds": r"[0-9]+",
     "only": r"[a-z0-9,_-]+",
     "full": r"yes",
+    "parent": r"yes",
 }
 MANY = ("module", "sysctl")
 
