@@ -20,6 +20,7 @@ void fact_call(struct fact *f, enum answer answer, const char *call, int64_t r)
 	f->answer = r == -KERNEL_NOT_RECORDED ? ANSWER_UNKNOWN : answer;
 	f->basis = r == -KERNEL_NOT_RECORDED ? BASIS_NONE : BASIS_OBSERVED;
 	f->value = r >= 0 ? r : 0;
+	f->error = r >= 0 || r == -KERNEL_NOT_RECORDED ? 0 : (int)-r;
 	text_copy(f->call, sizeof(f->call), call);
 }
 
@@ -28,6 +29,7 @@ void fact_text(struct fact *f, enum answer answer, enum basis basis, const char 
 {
 	f->answer = answer;
 	f->basis = basis;
+	f->error = 0;
 	text_copy(f->call, sizeof(f->call), call);
 	text_copy(f->got, sizeof(f->got), got);
 }

@@ -23,13 +23,14 @@ struct fact {
 	enum answer answer;
 	enum basis basis;
 	int64_t value; /* when the kernel answered with a number */
+	int error;     /* when it answered with an error: the errno */
 	char call[96]; /* the attempt, as a person would write it */
 	char got[96];  /* what came back: a number, a word, an errno name */
 };
 
 /* Record an observed call. `r` is what struct kernel returned: a value >= 0 is kept in `value` and
- * written as a number; a negative one as its errno name, or "not recorded". `answer` is the
- * caller's judgement of it.
+ * written as a number; a negative one is kept in `error` and written as its name, or "not
+ * recorded". `answer` is the caller's judgement of it.
  */
 void fact_call(struct fact *f, enum answer answer, const char *call, int64_t r);
 

@@ -112,6 +112,12 @@ static bool judge_seccomp(const struct seccomp_facts *s, struct backend *ret)
 
 /* ---- one capability ---- */
 
+static void needs_abi(struct capability *c, uint32_t abi)
+{
+	say_needs_abi(c->remedy, abi);
+	c->kernel = ll_abi_linux(abi);
+}
+
 static void add_evidence(struct capability *c, const struct fact *f)
 {
 	if (c->evidence_count < EVIDENCE_MAX)
@@ -178,7 +184,7 @@ static void derive_one(const struct facts *facts, const struct backend *backend,
 	if (!backend->present) {
 		set(ret->why, backend->why, "", "");
 		if (backend->abi && backend->abi < row->needed_abi)
-			say_needs_abi(ret->remedy, row->needed_abi);
+			needs_abi(ret, row->needed_abi);
 		else
 			set(ret->remedy, backend->remedy, "", "");
 		return;
@@ -186,7 +192,7 @@ static void derive_one(const struct facts *facts, const struct backend *backend,
 	missing = missing_right(row, &facts->landlock, ret);
 	if (backend->abi < row->needed_abi) {
 		say_abi(ret->why, backend->abi, row->needed_abi);
-		say_needs_abi(ret->remedy, row->needed_abi);
+		needs_abi(ret, row->needed_abi);
 		return;
 	}
 	if (missing >= 0) {

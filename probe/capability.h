@@ -66,6 +66,7 @@ struct capability {
 	enum status status;
 	char why[FACTS_LINE_MAX];
 	char remedy[FACTS_LINE_MAX]; /* "" when nothing is to be done, or nothing helps */
+	const char *kernel; /* the Linux release from which on it would be better, or NULL */
 	/* The facts that decided, pointing into struct facts. */
 	const struct fact *evidence[EVIDENCE_MAX];
 	uint32_t evidence_count;

@@ -27,7 +27,7 @@ static bool is_yes(const struct fact *f)
 
 /* ---- the leaf ---- */
 
-/* What keeps a leaf from being made; NULL: nothing. */
+/* What keeps even a leaf without limits from being made; NULL: nothing. */
 static const char *no_leaf(const struct facts *facts)
 {
 	const struct cgroup_facts *c = &facts->cgroup;
@@ -39,14 +39,22 @@ static const char *no_leaf(const struct facts *facts)
 	if (!c->dir[0])
 		return "the cgroup of this process is not visible here";
 	if (!is_yes(&c->dir_writable) || !is_yes(&c->procs_writable))
-		return c->missing_count ? c->missing[0]
+		return c->missing_count ? c->missing[0].text
 					: "this user may not make cgroups in its own";
 	return NULL;
 }
 
-static const char leaf_remedy[] =
-	"what the reason names: Delegate=yes in the agent's unit, the unified hierarchy at boot, "
-	"or a writable cgroup mount";
+static uint32_t obstacles_of_leaf(const struct cgroup_facts *c)
+{
+	static const uint32_t of_limits = 1U << LEAF_THREADED | 1U << LEAF_V1_CONTROLLER |
+					  1U << LEAF_NO_CONTROLLER | 1U << LEAF_CONTROLLER_OFF |
+					  1U << LEAF_OLD_KERNEL;
+	uint32_t mask = 0;
+
+	for (uint32_t i = 0; i < c->missing_count; i++)
+		mask |= 1U << c->missing[i].obstacle;
+	return mask & ~of_limits;
+}
 
 /* A fact that is not known may have been seen: in a cgroup without others to look into, for one. */
 static void derive_container(const struct facts *facts, struct capability *c, const char *trial,
@@ -71,11 +79,14 @@ static void derive_container(const struct facts *facts, struct capability *c, co
 		set(c->why, "a leaf here would be without ", name, instead);
 	else
 		set(c->why, "unknown whether a leaf here would have ", name, instead);
-	set(c->remedy,
-	    reason			? leaf_remedy
-	    : file->answer == ANSWER_NO ? "Linux 5.14 or later"
-					: "",
-	    "", "");
+	if (reason) {
+		leaf_remedy(obstacles_of_leaf(&facts->cgroup), c->remedy);
+	} else if (file->answer == ANSWER_NO) {
+		c->kernel = "5.14";
+		leaf_remedy(1U << LEAF_OLD_KERNEL, c->remedy);
+	} else {
+		leaf_remedy(1U << LEAF_UNKNOWN, c->remedy);
+	}
 }
 
 static void derive_limit(const struct facts *facts, struct capability *c, enum controller id,
@@ -94,14 +105,17 @@ static void derive_limit(const struct facts *facts, struct capability *c, enum c
 		return;
 	}
 	c->status = STATUS_UNAVAILABLE;
-	set(c->remedy, leaf_remedy, "", "");
-	if (reason)
-		set(c->why, reason, "", "");
-	else if (controller->owned_by_v1)
+	leaf_remedy((reason ? obstacles_of_leaf(&facts->cgroup) : 0) | 1U << controller->obstacle,
+		    c->remedy);
+	if (controller->owned_by_v1)
 		set(c->why, "a version 1 hierarchy owns the ", controller_names[id], " controller");
+	else if (reason)
+		set(c->why, reason, "", "");
 	else
-		set(c->why, "the ", controller_names[id],
-		    " controller cannot be had for a leaf here");
+		set(c->why, files->answer == ANSWER_UNKNOWN ? "unknown whether the " : "the ",
+		    controller_names[id],
+		    files->answer == ANSWER_UNKNOWN ? " controller can be had for a leaf here"
+						    : " controller cannot be had for a leaf here");
 }
 
 /* ---- the broker ---- */
@@ -147,6 +161,7 @@ static void derive_broker(const struct facts *facts, struct capability *c)
 	    "a parent that connects for modules (oarbank-run --supervise auto), Linux 7.1 or later "
 	    "(Landlock ABI 9), or an account for each agent",
 	    "", "");
+	c->kernel = "7.1";
 }
 
 void container_derive(const struct facts *facts, struct capabilities *all)

@@ -71,11 +71,28 @@ enum cgroup_delegation {
 	DELEGATION_DELEGATED, /* ours by ownership or by the delegate attribute */
 };
 
+/* What keeps a container leaf with limits from being made. */
+enum leaf_obstacle {
+	LEAF_UNKNOWN,	     /* it could not be found out */
+	LEAF_NO_HIERARCHY,   /* of version 2 */
+	LEAF_NOT_VISIBLE,    /* the cgroup of this process */
+	LEAF_READ_ONLY,	     /* the mount */
+	LEAF_NOT_DELEGATED,  /* by the unit this process is in */
+	LEAF_NOT_WRITABLE,   /* for another reason */
+	LEAF_THREADED,	     /* or otherwise no domain */
+	LEAF_V1_CONTROLLER,  /* a version 1 hierarchy has it */
+	LEAF_NO_CONTROLLER,  /* the parent does not pass it down */
+	LEAF_CONTROLLER_OFF, /* the kernel has none, or is told not to */
+	LEAF_OLD_KERNEL,
+	LEAF_OBSTACLE_COUNT
+};
+
 struct controller_facts {
-	struct fact available;	/* in cgroup.controllers of our cgroup */
-	struct fact enabled;	/* in cgroup.subtree_control of our cgroup */
-	struct fact enableable; /* available, and subtree_control is ours to write */
-	bool owned_by_v1;	/* mounted as a v1 hierarchy, so v2 cannot have it */
+	enum leaf_obstacle obstacle; /* of one that is owned by v1 or not available */
+	struct fact available;	     /* in cgroup.controllers of our cgroup */
+	struct fact enabled;	     /* in cgroup.subtree_control of our cgroup */
+	struct fact enableable;	     /* available, and subtree_control is ours to write */
+	bool owned_by_v1;	     /* mounted as a v1 hierarchy, so v2 cannot have it */
 };
 
 #define CGROUP_MISSING_MAX 8
@@ -102,10 +119,23 @@ struct cgroup_facts {
 	struct fact cpu_files;	  /* cpu.max */
 	struct fact pids_files;	  /* pids.max */
 	struct fact psi[3];	  /* /proc/pressure/{cpu,memory,io} */
-	/* What keeps a container leaf from being made, each a sentence with its cause. */
-	char missing[CGROUP_MISSING_MAX][FACTS_LINE_MAX];
+	/* What keeps a container leaf from being made, each with a sentence that names its cause.
+	 */
+	struct {
+		enum leaf_obstacle obstacle;
+		char text[FACTS_LINE_MAX];
+	} missing[CGROUP_MISSING_MAX];
 	uint32_t missing_count;
 };
+
+/* "not-delegated" */
+const char *leaf_obstacle_name(enum leaf_obstacle obstacle);
+/* The one of that name; LEAF_UNKNOWN when there is none. */
+enum leaf_obstacle leaf_obstacle_find(const char *name);
+/* Write what takes away all of `obstacles`, a mask of 1 << enum leaf_obstacle; of none, as of what is
+ * not known, it says where to look.
+ */
+void leaf_remedy(uint32_t obstacles, char buf[FACTS_LINE_MAX]);
 
 /* ---- GPU: probe/gpu.c ---- */
 
@@ -352,6 +382,7 @@ struct probe_outcome {
 };
 
 struct facts {
+	bool assumed; /* the kernel's part is what another kernel would answer, not what one did */
 	struct probe_outcome outcomes[PROBE_COUNT];
 	struct seccomp_facts seccomp;
 	struct landlock_facts landlock;

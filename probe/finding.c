@@ -9,6 +9,7 @@
 struct view {
 	const struct facts *facts;
 	const struct capabilities *capabilities;
+	char *remedy; /* of FACTS_LINE_MAX bytes: what to do, instead of the row's */
 };
 
 static bool enforced(const struct view *v, enum capability_id id)
@@ -247,13 +248,17 @@ static bool foreign_entry(const struct view *v, struct text *say)
 static bool no_leaf(const struct view *v, struct text *say)
 {
 	const struct cgroup_facts *c = &v->facts->cgroup;
+	uint32_t obstacles = 0;
 
 	/* A mount that could not be looked at is unknown, which is no finding. */
 	if (v->facts->outcomes[PROBE_CGROUP].outcome != OUTCOME_DONE || c->missing_count == 0 ||
 	    c->mounted.answer == ANSWER_UNKNOWN)
 		return false;
 	text_add(say, ": ");
-	text_add(say, c->missing[0]);
+	text_add(say, c->missing[0].text);
+	for (uint32_t i = 0; i < c->missing_count; i++)
+		obstacles |= 1U << c->missing[i].obstacle;
+	leaf_remedy(obstacles, v->remedy);
 	return true;
 }
 
@@ -380,7 +385,7 @@ static const struct finding_row {
 	  "none needed with oarbank-sandbox: its filter kills or refuses them" },
 	{ "no_container_leaf", SEVERITY_NOTE, NULL, no_leaf,
 	  "no cgroup leaf for a module: its container is the process group, without hard limits",
-	  "what the reason names: Delegate=yes in the agent's unit, the unified hierarchy at boot, or a writable cgroup mount" },
+	  "find out why: the report has it below kernel.cgroup" },
 	{ "gpu_display_only", SEVERITY_NOTE, "gpu.compute", gpu_display_only,
 	  "the only GPU nodes are display nodes, which are not granted",
 	  "a driver that offers a render node" },
@@ -404,20 +409,21 @@ const char *severity_name(enum severity severity)
 void findings_derive(const struct facts *facts, const struct capabilities *capabilities,
 		     struct findings *ret)
 {
-	const struct view v = { facts, capabilities };
-
 	ret->count = 0;
 	for (size_t i = 0; i < sizeof(finding_rows) / sizeof(finding_rows[0]); i++) {
 		const struct finding_row *row = &finding_rows[i];
 		struct finding *f = &ret->of[ret->count];
+		const struct view v = { facts, capabilities, f->remedy };
 		struct text text = TEXT_BUF(f->text);
 
+		f->remedy[0] = '\0';
 		text_add(&text, row->text);
 		if (!row->holds(&v, &text))
 			continue;
 		f->id = row->id;
 		f->severity = row->severity;
-		f->remedy = row->remedy;
+		if (!f->remedy[0])
+			text_copy(f->remedy, sizeof(f->remedy), row->remedy);
 		f->capability = row->capability;
 		ret->count++;
 	}

@@ -18,7 +18,7 @@ struct finding {
 	const char *id; /* stable: "egress_port_only" */
 	enum severity severity;
 	char text[FACTS_LINE_MAX];
-	const char *remedy;
+	char remedy[FACTS_LINE_MAX];
 	const char *capability; /* the capability it qualifies, or NULL */
 };
 

@@ -13,12 +13,12 @@ static void set(char buf[FACTS_LINE_MAX], const char *a, const char *b, const ch
 
 /* ---- without trials ---- */
 
-/* The kernel's word is all there is. */
-static void claim(struct capability *c)
+/* The kernel's word is all there is; what is assumed says so itself. */
+static void claim(const struct facts *facts, struct capability *c)
 {
 	char why[FACTS_LINE_MAX];
 
-	if (c->status == STATUS_UNAVAILABLE)
+	if (c->status == STATUS_UNAVAILABLE || facts->assumed)
 		return;
 	memcpy(why, c->why, sizeof(why));
 	set(c->why, "claimed, not tried: ", why, "");
@@ -29,6 +29,7 @@ static void unobserved(struct capability *c, const char *reason, const char *rem
 {
 	set(c->why, "could not be observed here: ", reason, "");
 	set(c->remedy, remedy, more, "");
+	c->kernel = NULL;
 	c->status = STATUS_UNAVAILABLE;
 }
 
@@ -188,12 +189,12 @@ void trials_merge(const struct facts *facts, struct capabilities *all)
 		enum capability_id id = (enum capability_id)i;
 
 		if (trials->state == TRIALS_NOT_ASKED || !has_trials(id))
-			claim(&all->of[i]);
+			claim(facts, &all->of[i]);
 		else if (trials->state == TRIALS_DONE)
 			merge_one(facts, id, all->backend.abi, &all->of[i]);
 		else if (all->of[i].status == STATUS_ENFORCED)
 			unobserved(&all->of[i], trials->why, TRIALS_REMEDY, "");
 		else
-			claim(&all->of[i]);
+			claim(facts, &all->of[i]);
 	}
 }

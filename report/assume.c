@@ -83,6 +83,7 @@ static void assume_landlock(struct landlock_facts *l, unsigned abi)
 
 void assume_facts(const struct assumption *a, struct facts *facts)
 {
+	facts->assumed = true;
 	if (a->kernel)
 		text_copy(facts->host.uts.release, sizeof(facts->host.uts.release), a->kernel);
 	switch (facts->landlock.state) {
@@ -113,14 +114,13 @@ void assumption_text(const struct assumption *a, char buf[ASSUMPTION_TEXT_MAX])
 
 static void mark(char why[FACTS_LINE_MAX], const char *what)
 {
-	static const char claimed[] = "claimed, not tried: ";
 	char marked[FACTS_LINE_MAX];
 	struct text t = TEXT_BUF(marked);
 
 	text_add(&t, "assuming ");
 	text_add(&t, what);
 	text_add(&t, ": ");
-	text_add(&t, text_starts(why, claimed) ? why + strlen(claimed) : why);
+	text_add(&t, why);
 	memcpy(why, marked, sizeof(marked));
 }
 

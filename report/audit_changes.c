@@ -33,10 +33,10 @@ static struct audit_change *add_change(struct audit *audit, const char *text, co
 
 /* ---- kernels ---- */
 
-/* The release that a remedy "Linux 6.12 or later ..." names. */
-static bool remedy_kernel(const char *remedy, struct version *ret)
+/* Is there a release from which on it would be better? */
+static bool helping_kernel(const struct audit_status *s, struct version *ret)
 {
-	return text_starts(remedy, "Linux ") && version_read(remedy + 6, ret) == 0;
+	return *s->kernel && version_read(s->kernel, ret) == 0;
 }
 
 static bool at_most(const struct version *needed, const char *kernel)
@@ -80,6 +80,14 @@ static void module_kernels(const struct audit *audit, const struct audit_profile
 	}
 }
 
+/* cgroup.kill is all that a container leaf lacks. */
+static const struct version leaf_kernel = { { 5, 14 } };
+
+static bool leaf_wants_kernel(const struct audit_profile *p)
+{
+	return p->obstacles == 1U << LEAF_OLD_KERNEL;
+}
+
 static int list_kernels(struct audit *audit, const struct audit_profile *p,
 			const struct version *modules)
 {
@@ -87,8 +95,10 @@ static int list_kernels(struct audit *audit, const struct audit_profile *p,
 
 	for (unsigned i = 0; i < p->capability_count; i++)
 		if (p->capabilities[i].status != STATUS_ENFORCED &&
-		    remedy_kernel(p->capabilities[i].remedy, &v) && !add_kernel(audit, &v))
+		    helping_kernel(&p->capabilities[i], &v) && !add_kernel(audit, &v))
 			return -ENOMEM;
+	if (leaf_wants_kernel(p) && !add_kernel(audit, &leaf_kernel))
+		return -ENOMEM;
 	for (size_t i = 0; i < audit->modules.count; i++)
 		if (modules[i].part[0] > 0 && !add_kernel(audit, &modules[i]))
 			return -ENOMEM;
@@ -105,7 +115,7 @@ static void gain_kernel(const struct audit *audit, const struct audit_profile *p
 	for (unsigned i = 0; i < audit->column_count; i++) {
 		const struct audit_status *s = audit_status_of(audit, p, i);
 
-		if (!s || s->status == STATUS_ENFORCED || !remedy_kernel(s->remedy, &v) ||
+		if (!s || s->status == STATUS_ENFORCED || !helping_kernel(s, &v) ||
 		    !at_most(&v, c->kernel))
 			continue;
 		c->capabilities[i] += p->nodes;
@@ -115,6 +125,10 @@ static void gain_kernel(const struct audit *audit, const struct audit_profile *p
 		if (modules[i].part[0] == 0 || !at_most(&modules[i], c->kernel))
 			continue;
 		c->modules[i] += p->nodes;
+		any = true;
+	}
+	if (leaf_wants_kernel(p) && at_most(&leaf_kernel, c->kernel)) {
+		c->leaf += p->nodes;
 		any = true;
 	}
 	c->nodes += any ? p->nodes : 0;
@@ -154,30 +168,6 @@ static int find_kernels(struct audit *audit)
 
 /* ---- other remedies ---- */
 
-/* What would give a node a container leaf, from why it has none. */
-static const char *leaf_remedy(const struct audit_profile *p)
-{
-	if (strcmp(p->cgroup_layout, "v1") == 0 || strcmp(p->cgroup_layout, "hybrid") == 0)
-		return "the unified cgroup hierarchy (boot with systemd.unified_cgroup_hierarchy=1)";
-	if (strstr(p->leaf_missing, "read-only"))
-		return "a writable cgroup2 mount in the container";
-	if (strstr(p->leaf_missing, "Delegate=yes") || strstr(p->leaf_missing, "not writable"))
-		return "Delegate=yes in the agent's unit";
-	return "what kernel.cgroup.missing of their reports names";
-}
-
-/* Reports up to now name every cause of a missing leaf in one remedy: the profile tells which. */
-static const char *remedy_of(const struct audit_profile *p, const char *remedy)
-{
-	return *p->leaf_missing && text_starts(remedy, "what the reason names") ? leaf_remedy(p)
-										: remedy;
-}
-
-static bool is_remedy(const struct audit_profile *p, const char *of, const char *remedy)
-{
-	return strcmp(remedy_of(p, of), remedy) == 0;
-}
-
 /* Count what `remedy` brings the nodes of a profile, when it takes away all it is named for. */
 static int gain_remedy(struct audit *audit, uint32_t profile, const char *remedy)
 {
@@ -193,12 +183,12 @@ static int gain_remedy(struct audit *audit, uint32_t profile, const char *remedy
 		return -ENOMEM;
 	audit_view(p, capabilities, platform, &view);
 	for (unsigned i = 0; i < p->capability_count; i++)
-		if (is_remedy(p, p->capabilities[i].remedy, remedy))
+		if (strcmp(p->capabilities[i].remedy, remedy) == 0)
 			capabilities[i].status = STATUS_ENFORCED;
 	for (unsigned i = 0; i < audit->column_count; i++) {
 		const struct audit_status *s = audit_status_of(audit, p, i);
 
-		if (s && s->status != STATUS_ENFORCED && is_remedy(p, s->remedy, remedy))
+		if (s && s->status != STATUS_ENFORCED && strcmp(s->remedy, remedy) == 0)
 			c->capabilities[i] += p->nodes;
 	}
 	c->at_most |= !p->backend;
@@ -234,10 +224,10 @@ static int find_remedies(struct audit *audit)
 			const struct audit_status *s = &p->capabilities[j];
 			struct version v;
 
-			if (s->status == STATUS_ENFORCED || !*s->remedy ||
-			    remedy_kernel(s->remedy, &v) || named_before(p, j))
+			if (s->status == STATUS_ENFORCED || !*s->remedy || helping_kernel(s, &v) ||
+			    named_before(p, j))
 				continue;
-			if (gain_remedy(audit, i, remedy_of(p, s->remedy)) < 0)
+			if (gain_remedy(audit, i, s->remedy) < 0)
 				return -ENOMEM;
 		}
 	}
@@ -249,7 +239,7 @@ static bool counted(const struct audit_profile *p, const char *text)
 {
 	for (unsigned i = 0; i < p->capability_count; i++)
 		if (p->capabilities[i].status != STATUS_ENFORCED &&
-		    is_remedy(p, p->capabilities[i].remedy, text))
+		    strcmp(p->capabilities[i].remedy, text) == 0)
 			return true;
 	return false;
 }
@@ -260,9 +250,10 @@ static int find_leaves_and_gpus(struct audit *audit)
 		const struct audit_profile *p = &audit->table.profiles[i];
 		struct audit_change *c;
 
-		if (*p->leaf_missing) {
-			const char *remedy = leaf_remedy(p);
+		if (p->obstacles && !leaf_wants_kernel(p)) {
+			char remedy[FACTS_LINE_MAX];
 
+			leaf_remedy(p->obstacles, remedy);
 			c = add_change(audit, remedy, "");
 			if (!c)
 				return -ENOMEM;

@@ -392,6 +392,15 @@ static void put_changes(const struct layout *l, const struct audit *audit)
 		put_change(l, audit, &audit->changes[i]);
 }
 
+/* Is it found with another remedy, too? */
+static bool has_twin(const struct audit *audit, const struct audit_finding_count *f)
+{
+	for (uint32_t i = 0; i < audit->finding_count; i++)
+		if (&audit->findings[i] != f && strcmp(audit->findings[i].id, f->id) == 0)
+			return true;
+	return false;
+}
+
 static void put_findings(const struct layout *l, const struct audit *audit)
 {
 	if (audit->finding_count == 0)
@@ -406,7 +415,7 @@ static void put_findings(const struct layout *l, const struct audit *audit)
 		add_share(&t, f->nodes, audit->table.node_count);
 		layout_row(l, f->warning ? INK_YELLOW : INK_DIM, f->warning ? "!" : "·", f->id,
 			   MARKS_WIDTH, line);
-		if (f->warning)
+		if (f->warning || has_twin(audit, f))
 			put_fix(l, f->remedy);
 	}
 }

@@ -55,7 +55,7 @@ static struct audit_capability *capability(struct reader *r, const char *name)
 	c = &r->ret->capabilities[r->ret->capability_count++];
 	text_copy(c->name, sizeof(c->name), name);
 	c->status = STATUS_UNAVAILABLE;
-	c->why[0] = c->remedy[0] = '\0';
+	c->why[0] = c->remedy[0] = c->kernel[0] = '\0';
 	return c;
 }
 
@@ -180,15 +180,29 @@ static void take_seccomp(struct reader *r)
 	}
 }
 
+static void take_obstacles(struct reader *r)
+{
+	char name[AUDIT_WORD_MAX];
+
+	if (!scan_enter_array(&r->s))
+		return;
+	r->ret->obstacles = 0;
+	while (scan_element(&r->s)) {
+		name[0] = '\0';
+		TAKE(r, name);
+		r->ret->obstacles |= 1U << leaf_obstacle_find(name);
+	}
+}
+
+/* The sentences: all that reports had at first. */
 static void take_missing(struct reader *r)
 {
 	if (!scan_enter_array(&r->s))
 		return;
 	while (scan_element(&r->s)) {
-		if (r->ret->leaf_missing[0])
-			scan_skip(&r->s);
-		else
-			TAKE(r, r->ret->leaf_missing);
+		scan_skip(&r->s);
+		if (!r->ret->obstacles)
+			r->ret->obstacles = 1U << LEAF_UNKNOWN;
 	}
 }
 
@@ -199,8 +213,8 @@ static void take_cgroup(struct reader *r)
 	if (!scan_enter_object(&r->s))
 		return;
 	while (scan_key(&r->s, &key)) {
-		if (span_is(&key, "layout"))
-			TAKE(r, r->ret->cgroup_layout);
+		if (span_is(&key, "obstacles"))
+			take_obstacles(r);
 		else if (span_is(&key, "missing"))
 			take_missing(r);
 		else
@@ -283,6 +297,8 @@ static void take_capability(struct reader *r)
 			TAKE(r, read.why);
 		else if (span_is(&key, "remedy"))
 			TAKE(r, read.remedy);
+		else if (span_is(&key, "kernel"))
+			TAKE(r, read.kernel);
 		else
 			scan_skip(&r->s);
 	}
@@ -370,14 +386,33 @@ static void name_missing(struct reader *r)
 		capability(r, capability_rows[i].name);
 }
 
-static void say_reason(const struct audit_facts *f, struct audit_capability *c)
+/* The Landlock ABI that is needed and not there; 0: none. */
+static unsigned abi_wanting(const struct audit_facts *f, const struct audit_capability *c)
 {
 	int id = capability_find(c->name);
 	unsigned needed = id < 0 ? 0 : capability_rows[id].needed_abi;
+
+	return needed > f->abi ? needed : 0;
+}
+
+/* Reports had no member for it at first. */
+static void say_kernel(const struct audit_facts *f, struct audit_capability *c)
+{
+	bool kernel = !f->landlock_state[0] || strcmp(f->landlock_state, "not-built") == 0 ||
+		      strcmp(f->landlock_state, "present") == 0;
+	const char *release = ll_abi_linux(abi_wanting(f, c));
+
+	if (kernel && release)
+		text_copy(c->kernel, sizeof(c->kernel), release);
+}
+
+static void say_reason(const struct audit_facts *f, struct audit_capability *c)
+{
+	unsigned needed = abi_wanting(f, c);
 	struct text why = TEXT_BUF(c->why);
 	struct text remedy = TEXT_BUF(c->remedy);
 
-	if (needed <= f->abi) {
+	if (!needed) {
 		text_add(&why, f->backend ? "the report gives no reason"
 					  : "this node has no sandbox backend");
 		return;
@@ -400,7 +435,7 @@ static void clear(struct audit_facts *f)
 	f->os[0] = f->arch[0] = f->os_version[0] = f->kernel[0] = '\0';
 	f->libc[0] = f->libc_version[0] = '\0';
 	f->landlock_state[0] = f->seccomp[0] = '\0';
-	f->cgroup_layout[0] = f->leaf_missing[0] = '\0';
+	f->obstacles = 0;
 	f->backend = f->assumed = false;
 	f->abi = f->capability_count = f->group_count = f->finding_count = 0;
 }
@@ -430,8 +465,12 @@ int audit_read(const char *text, size_t len, struct audit_facts *ret, struct fau
 	for (unsigned i = 0; i < ret->capability_count; i++) {
 		struct audit_capability *c = &ret->capabilities[i];
 
-		if (c->status != STATUS_ENFORCED && !c->why[0])
+		if (c->status == STATUS_ENFORCED)
+			continue;
+		if (!c->why[0])
 			say_reason(ret, c);
+		if (!c->kernel[0])
+			say_kernel(ret, c);
 	}
 	return 0;
 }

@@ -20,6 +20,7 @@ struct audit_capability {
 	enum status status;
 	char why[AUDIT_LINE_MAX];
 	char remedy[AUDIT_LINE_MAX];
+	char kernel[AUDIT_WORD_MAX]; /* from which on it would be better */
 };
 
 struct audit_finding {
@@ -48,8 +49,7 @@ struct audit_facts {
 	struct audit_capability capabilities[AUDIT_CAPABILITIES_MAX];
 	unsigned capability_count;
 
-	char cgroup_layout[AUDIT_WORD_MAX];
-	char leaf_missing[AUDIT_LINE_MAX]; /* the first reason why there is no container leaf */
+	uint32_t obstacles; /* to a container leaf with limits: 1 << enum leaf_obstacle */
 	char groups[AUDIT_GROUPS_MAX][AUDIT_WORD_MAX]; /* whose members could open a GPU here */
 	unsigned group_count;
 	struct audit_finding findings[AUDIT_FINDINGS_MAX];

@@ -48,8 +48,7 @@ int audit_key_make(const struct audit_facts *f, char *buf, size_t size, struct a
 	put(&t, f->libc_version);
 	put(&t, f->landlock_state);
 	put(&t, f->seccomp);
-	put(&t, f->cgroup_layout);
-	put(&t, f->leaf_missing);
+	put_number(&t, f->obstacles);
 	put_number(&t, f->abi);
 	put_number(&t, f->backend);
 	put_number(&t, f->assumed);
@@ -64,6 +63,7 @@ int audit_key_make(const struct audit_facts *f, char *buf, size_t size, struct a
 		put(&t, c->name);
 		put(&t, c->status == STATUS_ENFORCED ? "" : c->why);
 		put(&t, c->status == STATUS_ENFORCED ? "" : c->remedy);
+		put(&t, c->status == STATUS_ENFORCED ? "" : c->kernel);
 		put_number(&t, c->status);
 	}
 	for (unsigned i = 0; i < f->finding_count; i++) {
@@ -90,7 +90,7 @@ static unsigned take_number(const char **at)
 {
 	int64_t value = 0;
 
-	text_int(take(at), 0, 1000, &value);
+	text_int(take(at), 0, UINT32_MAX, &value);
 	return (unsigned)value;
 }
 
@@ -108,9 +108,8 @@ static int profile_decode(const struct audit_key *key, struct audit_profile *ret
 		.libc_version = take(&at),
 		.landlock_state = take(&at),
 		.seccomp = take(&at),
-		.cgroup_layout = take(&at),
-		.leaf_missing = take(&at),
 	};
+	ret->obstacles = take_number(&at);
 	ret->abi = take_number(&at);
 	ret->backend = take_number(&at);
 	ret->assumed = take_number(&at);
@@ -129,6 +128,7 @@ static int profile_decode(const struct audit_key *key, struct audit_profile *ret
 		c->name = take(&at);
 		c->why = take(&at);
 		c->remedy = take(&at);
+		c->kernel = take(&at);
 		c->status = (enum status)take_number(&at);
 	}
 	for (unsigned i = 0; i < ret->finding_count; i++) {

@@ -15,6 +15,7 @@ struct audit_status {
 	const char *name;
 	const char *why;
 	const char *remedy; /* "" when nothing helps */
+	const char *kernel; /* from which on it would be better, or "" */
 	enum status status;
 };
 
@@ -34,11 +35,10 @@ struct audit_profile {
 	const char *libc_version;
 	const char *landlock_state;
 	const char *seccomp;
-	const char *cgroup_layout;
-	const char *leaf_missing;
 	const char *groups[AUDIT_GROUPS_MAX];
 	struct audit_status *capabilities;
 	struct audit_remark *findings;
+	uint32_t obstacles; /* to a container leaf with limits: 1 << enum leaf_obstacle */
 	unsigned abi;
 	unsigned capability_count;
 	unsigned finding_count;

@@ -144,6 +144,7 @@ static void capability_json(cJSON *array, const struct report *report, enum capa
 			trial_json(evidence, report, i);
 	json_text_or_null(item, "limit", row->limit);
 	json_text_or_null(item, "remedy", c->remedy);
+	json_text_or_null(item, "kernel", c->kernel);
 }
 
 static void finding_json(cJSON *array, const struct finding *f)

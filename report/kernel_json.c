@@ -133,6 +133,7 @@ static void controllers_json(cJSON *object, const struct controller_facts *contr
 static void cgroup_json(cJSON *object, const struct cgroup_facts *c)
 {
 	static const char *const psi[] = { "psi_cpu", "psi_memory", "psi_io" };
+	cJSON *obstacles;
 	cJSON *missing;
 
 	json_text(object, "layout", layout_name(c->layout));
@@ -158,7 +159,10 @@ static void cgroup_json(cJSON *object, const struct cgroup_facts *c)
 		fact_json(object, psi[i], &c->psi[i]);
 	missing = json_array(object, "missing");
 	for (uint32_t i = 0; i < c->missing_count; i++)
-		json_add_text(missing, c->missing[i]);
+		json_add_text(missing, c->missing[i].text);
+	obstacles = json_array(object, "obstacles");
+	for (uint32_t i = 0; i < c->missing_count; i++)
+		json_add_text(obstacles, leaf_obstacle_name(c->missing[i].obstacle));
 }
 
 /* ---- gpu ---- */

@@ -101,7 +101,7 @@ static void put_capabilities(const struct layout *l, const struct capabilities *
 	layout_heading(l, "Capabilities (✓ enforced, ~ cooperative, ✗ unavailable)");
 	for (int i = 0; i < CAPABILITY_COUNT; i++) {
 		const struct capability *c = &all->of[i];
-		bool same = !all->backend.present && strcmp(c->why, all->backend.why) == 0;
+		bool same = !all->backend.present && capability_rows[i].needed_abi > 0;
 
 		layout_row(l, status_ink(c->status), status_mark(c->status),
 			   capability_rows[i].name, NAME_WIDTH,
@@ -235,7 +235,7 @@ static void put_cgroup(const struct layout *l, const struct report *report)
 		   : unsure ? "unknown"
 			    : "none");
 	for (uint32_t i = 0; i < c->missing_count; i++)
-		layout_row(l, INK_YELLOW, "!", "missing", NAME_WIDTH, c->missing[i]);
+		layout_row(l, INK_YELLOW, "!", "missing", NAME_WIDTH, c->missing[i].text);
 }
 
 static void put_verdict(const struct layout *l, const struct verdict *v, const char *label)

@@ -180,12 +180,27 @@ def gains():
 
 def delegation():
     d = report("systemd-user", "x")
-    d["kernel"]["cgroup"]["missing"] = ["the unit has no Delegate=yes: uid 1000 may not make cgroups in its own"]
-    a = audit("-", stdin=lines(d, dict(d, hostname="y"), report("v1-only", "z")))
+    d["kernel"]["cgroup"]["missing"] = ["words for people"]
+    d["kernel"]["cgroup"]["obstacles"] = ["not-delegated"]
+    both = report("systemd-user", "both")
+    both["kernel"]["cgroup"]["obstacles"] = ["not-delegated", "controller-in-v1", "controller-in-v1"]
+    old = report("systemd-user", "old")
+    old["kernel"]["cgroup"]["obstacles"] = ["old-kernel"]
+    untold = report("systemd-user", "untold")
+    untold["kernel"]["cgroup"]["missing"] = ["words for people"]
+    del untold["kernel"]["cgroup"]["obstacles"]
+    a = audit("-", stdin=lines(d, dict(d, hostname="y"), report("v1-only", "z"), both, old, untold))
     c = change(a, "Delegate=yes in the agent's unit")
     say(c and c["container_leaf"] == 2, "Delegate=yes brings a leaf where it is what is missing", a["changes"])
     c = change(a, "the unified cgroup hierarchy")
-    say(c and c["container_leaf"] == 1, "and the unified hierarchy where that is")
+    say(c and c["container_leaf"] == 1, "and the unified hierarchy where that is", a["changes"])
+    c = change(a, "the unified cgroup hierarchy (boot with systemd.unified_cgroup_hierarchy=1), and Delegate=yes")
+    c = c or change(a, "Delegate=yes in the agent's unit, and the unified")
+    say(c and c["container_leaf"] == 1, "both where both are", a["changes"])
+    c = next((c for c in a["changes"] if c["kernel"] == "5.14"), None)
+    say(c and c["container_leaf"] == 1, "a kernel where it has no cgroup.kill", a["changes"])
+    c = change(a, "what kernel.cgroup of the report leaves unknown")
+    say(c and c["container_leaf"] == 1, "a report that says it in words only is counted by itself", a["changes"])
 
 
 def latest():

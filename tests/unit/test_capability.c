@@ -213,7 +213,8 @@ static void what_could_not_be_looked_at_is_no_finding(void **state)
 	(void)state;
 	make_node(&node, 7);
 	c->missing_count = 1;
-	text_copy(c->missing[0], sizeof(c->missing[0]), "v1 owns the cpu controller");
+	c->missing[0].obstacle = LEAF_V1_CONTROLLER;
+	text_copy(c->missing[0].text, sizeof(c->missing[0].text), "v1 owns the cpu controller");
 	fact_call(&c->mounted, ANSWER_UNKNOWN, "statfs", -1);
 	capabilities_derive(&node, &all);
 	findings_derive(&node, &all, &f);

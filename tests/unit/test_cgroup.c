@@ -36,7 +36,9 @@ struct machine {
 	enum answer memory_available, memory_enableable;
 	enum answer kill, memory_files, cpu_files;
 	const char *missing[CGROUP_MISSING_MAX + 1];
+	uint32_t obstacles;
 };
+#define OBSTACLE(name) (1U << LEAF_##name)
 
 #define CORE(dir)                                                               \
 	{ dir "/cgroup.procs", "" }, { dir "/cgroup.events", "populated 1\n" }, \
@@ -148,6 +150,7 @@ static const struct machine machines[] = {
 		.missing = { "the unit has no Delegate=yes: uid 1000 may not make cgroups in its own",
 			     "the memory controller is not available in this cgroup: the parent's "
 			     "cgroup.subtree_control does not list it" },
+		.obstacles = OBSTACLE(NOT_DELEGATED) | OBSTACLE(NO_CONTROLLER),
 	},
 	{
 		.name = "a cgroup that is no unit of systemd's: Delegate=yes is no remedy",
@@ -167,6 +170,7 @@ static const struct machine machines[] = {
 		.memory_files = ANSWER_NO,
 		.cpu_files = ANSWER_NO,
 		.missing = { "the cgroup directory is not writable by uid 1000" },
+		.obstacles = OBSTACLE(NOT_WRITABLE),
 	},
 	{
 		.name = "the directory is ours, but not cgroup.procs in it",
@@ -189,6 +193,7 @@ static const struct machine machines[] = {
 		.memory_files = ANSWER_YES,
 		.cpu_files = ANSWER_YES,
 		.missing = { "cgroup.procs is not writable by uid 1000" },
+		.obstacles = OBSTACLE(NOT_WRITABLE),
 	},
 	{
 		.name = "nobody recorded what may be written: unknown, not no",
@@ -230,6 +235,7 @@ static const struct machine machines[] = {
 		.cpu_files = ANSWER_NO,
 		.missing = { "v1 owns the cpu controller", "v1 owns the memory controller",
 			     "v1 owns the pids controller" },
+		.obstacles = OBSTACLE(V1_CONTROLLER),
 	},
 	{
 		.name = "the root cgroup of a unified machine: its child shows what the kernel has",
@@ -267,6 +273,7 @@ static const struct machine machines[] = {
 		.dir = "",
 		.mounted = ANSWER_NO,
 		.missing = { "no cgroup v2 hierarchy is mounted", "v1 owns the memory controller" },
+		.obstacles = OBSTACLE(V1_CONTROLLER) | OBSTACLE(NO_HIERARCHY),
 	},
 	{
 		.name = "a name= hierarchy of v1 takes no controller: still unified",
@@ -297,6 +304,7 @@ static const struct machine machines[] = {
 		.dir = "",
 		.mounted = ANSWER_NO,
 		.missing = { "no cgroup v2 hierarchy is mounted" },
+		.obstacles = OBSTACLE(NO_HIERARCHY),
 	},
 	{
 		.name = "something else lies on top of the mount",
@@ -309,6 +317,7 @@ static const struct machine machines[] = {
 		.dir = "",
 		.mounted = ANSWER_NO,
 		.missing = { "no cgroup v2 hierarchy is mounted" },
+		.obstacles = OBSTACLE(NO_HIERARCHY),
 	},
 	{
 		.name = "a container: read-only, and our cgroup is the root of the namespace",
@@ -329,6 +338,7 @@ static const struct machine machines[] = {
 		.memory_files = ANSWER_YES,
 		.cpu_files = ANSWER_YES,
 		.missing = { "the cgroup2 mount is read-only" },
+		.obstacles = OBSTACLE(READ_ONLY),
 	},
 	{
 		.name = "a container with the host's namespace: only our part of the tree is mounted",
@@ -363,6 +373,7 @@ static const struct machine machines[] = {
 		.mounted = ANSWER_YES,
 		.missing = { "the cgroup directory is not visible here (cgroup namespace or container "
 			     "mount)" },
+		.obstacles = OBSTACLE(NOT_VISIBLE),
 	},
 	{
 		.name = "our cgroup was removed",
@@ -376,6 +387,7 @@ static const struct machine machines[] = {
 		.dir = "",
 		.mounted = ANSWER_YES,
 		.missing = { "the cgroup of this process has been removed" },
+		.obstacles = OBSTACLE(NOT_VISIBLE),
 	},
 	{
 		.name = "two mounts: the one that shows our cgroup is taken",
@@ -422,6 +434,7 @@ static const struct machine machines[] = {
 		.cpu_files = ANSWER_NO,
 		.missing = { "this cgroup is of type 'domain threaded': a leaf with limits needs a "
 			     "domain outside threaded subtrees" },
+		.obstacles = OBSTACLE(THREADED),
 	},
 	{
 		.name = "an old kernel without cgroup.kill",
@@ -442,6 +455,7 @@ static const struct machine machines[] = {
 		.memory_files = ANSWER_NO,
 		.cpu_files = ANSWER_NO,
 		.missing = { "this kernel has no cgroup.kill, which comes with Linux 5.14" },
+		.obstacles = OBSTACLE(OLD_KERNEL),
 	},
 	{
 		.name = "no /proc: found at its usual place, but not who we are",
@@ -452,6 +466,7 @@ static const struct machine machines[] = {
 		.dir = "",
 		.mounted = ANSWER_YES,
 		.missing = { "the cgroup of this process is unknown: read '/proc/self/cgroup': ENOENT" },
+		.obstacles = OBSTACLE(UNKNOWN),
 	},
 	{
 		.name = "no /proc: found beside v1",
@@ -462,6 +477,7 @@ static const struct machine machines[] = {
 		.dir = "",
 		.mounted = ANSWER_YES,
 		.missing = { "the cgroup of this process is unknown: read '/proc/self/cgroup': ENOENT" },
+		.obstacles = OBSTACLE(UNKNOWN),
 	},
 	{
 		.name = "no /proc, and not at its usual places: unknown, not no",
@@ -473,6 +489,7 @@ static const struct machine machines[] = {
 		.mounted = ANSWER_UNKNOWN,
 		.missing = { "whether cgroup v2 is mounted is unknown (read /proc/self/mountinfo: "
 			     "ENOENT)" },
+		.obstacles = OBSTACLE(UNKNOWN),
 	},
 	{
 		.name = "a mount that cannot be asked: unknown, not no",
@@ -485,6 +502,7 @@ static const struct machine machines[] = {
 		.dir = "",
 		.mounted = ANSWER_UNKNOWN,
 		.missing = { "whether cgroup v2 is mounted is unknown (statfs /sys/fs/cgroup: EACCES)" },
+		.obstacles = OBSTACLE(UNKNOWN),
 	},
 };
 
@@ -509,6 +527,7 @@ static void a_machine_is_told_from_the_others(void **state)
 		const struct machine *m = &machines[i];
 		struct cgroup_facts f = { 0 };
 		const struct controller_facts *memory = &f.controllers[CONTROLLER_MEMORY];
+		uint32_t obstacles = 0;
 		struct tree t;
 
 		print_message("# %s\n", m->name);
@@ -527,10 +546,35 @@ static void a_machine_is_told_from_the_others(void **state)
 		assert_int_equal(f.kill.answer, m->kill);
 		assert_int_equal(f.memory_files.answer, m->memory_files);
 		assert_int_equal(f.cpu_files.answer, m->cpu_files);
-		for (uint32_t j = 0; j < f.missing_count; j++)
-			assert_string_equal(f.missing[j], m->missing[j] ? m->missing[j] : "");
+		for (uint32_t j = 0; j < f.missing_count; j++) {
+			assert_string_equal(f.missing[j].text, m->missing[j] ? m->missing[j] : "");
+			obstacles |= 1U << f.missing[j].obstacle;
+		}
+		assert_int_equal(obstacles, m->obstacles);
 		assert_null(m->missing[f.missing_count]);
 	}
+}
+
+static void obstacles_have_names_and_remedies(void **state)
+{
+	char remedy[FACTS_LINE_MAX];
+	char unknown[FACTS_LINE_MAX];
+
+	(void)state;
+	for (int i = 0; i < LEAF_OBSTACLE_COUNT; i++) {
+		assert_int_equal(leaf_obstacle_find(leaf_obstacle_name(i)), i);
+		leaf_remedy(1U << i, remedy);
+		assert_true(remedy[0]);
+	}
+	assert_int_equal(leaf_obstacle_find("of a later version"), LEAF_UNKNOWN);
+	leaf_remedy(OBSTACLE(UNKNOWN), unknown);
+	leaf_remedy(0, remedy);
+	assert_string_equal(remedy, unknown);
+	leaf_remedy(OBSTACLE(UNKNOWN) | OBSTACLE(NOT_DELEGATED) | OBSTACLE(OLD_KERNEL), remedy);
+	assert_string_equal(remedy, "Delegate=yes in the agent's unit, and Linux 5.14 or later");
+	leaf_remedy(OBSTACLE(NO_HIERARCHY), unknown);
+	leaf_remedy(OBSTACLE(NO_HIERARCHY) | OBSTACLE(V1_CONTROLLER), remedy);
+	assert_string_equal(remedy, unknown);
 }
 
 /* Of a machine whose kernel refuses everything, nothing is known and nothing is denied. */
@@ -681,6 +725,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_machine_is_told_from_the_others),
+		cmocka_unit_test(obstacles_have_names_and_remedies),
 		cmocka_unit_test(nothing_recorded_is_unknown),
 		cmocka_unit_test(pressure_can_be_off_at_boot),
 		cmocka_unit_test(pressure_is_unknown_without_proc),
