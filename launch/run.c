@@ -418,7 +418,7 @@ bool run_act(const struct kernel *k, struct run *run, const struct pollfd fds[RU
 		asked |= fds[i].revents != 0;
 	/* The listener comes before the news that the module is confined. */
 	if (asked)
-		network_serve(run->network);
+		network_serve(run->network, fds + 1);
 	if (fds[0].revents)
 		take_news(k, run);
 	return fds[0].revents;

@@ -227,6 +227,8 @@ static int make_supervisor(const struct kernel *k, struct network *net, struct f
 		return r;
 	net->news = epoll_create1(EPOLL_CLOEXEC);
 	r = net->news < 0 ? -errno : watch(net->news, supervisor_fd(net->supervisor));
+	if (r == 0 && net->proxy.pid > 0)
+		r = watch(net->news, net->proxy.control);
 	return r < 0 ? fault_errno(why, "watch the supervisor", NULL, -r) : 0;
 }
 
@@ -327,16 +329,27 @@ int network_fd(const struct network *net)
 
 void network_fds(const struct network *net, struct pollfd ret[NETWORK_FDS])
 {
-	if (net->supervisor) {
-		supervisor_fds(net->supervisor, ret);
-		return;
-	}
+	bool watched = net->supervisor && net->proxy.pid > 0 && !net->rules.proxy_gone;
+
 	for (size_t i = 0; i < NETWORK_FDS; i++)
 		ret[i] = (struct pollfd){ .fd = -1 };
+	if (net->supervisor)
+		supervisor_fds(net->supervisor, ret);
+	if (watched)
+		ret[SUPERVISOR_FDS] = (struct pollfd){ .fd = net->proxy.control, .events = POLLIN };
 }
 
-void network_serve(struct network *net)
+/* It says nothing, so that it can be heard to end. Its port may be anybody's now. */
+static void lose_proxy(struct network *net)
 {
+	net->rules.proxy_gone = true;
+	epoll_ctl(net->news, EPOLL_CTL_DEL, net->proxy.control, NULL);
+}
+
+void network_serve(struct network *net, const struct pollfd fds[NETWORK_FDS])
+{
+	if (fds[SUPERVISOR_FDS].revents)
+		lose_proxy(net);
 	if (net->supervisor && !supervisor_run(net->supervisor)) {
 		supervisor_counts(net->supervisor, &net->counts);
 		net->listened = supervisor_listens(net->supervisor);

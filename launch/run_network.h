@@ -46,11 +46,11 @@ int network_started(const struct kernel *k, struct network *net, int news, struc
 int network_fd(const struct network *net);
 
 /* What else to wait for before network_serve(); sooner than by network_fd(). */
-#define NETWORK_FDS SUPERVISOR_FDS
+#define NETWORK_FDS (SUPERVISOR_FDS + 1)
 void network_fds(const struct network *net, struct pollfd ret[NETWORK_FDS]);
 
 /* Do what there is to do, without waiting. */
-void network_serve(struct network *net);
+void network_serve(struct network *net, const struct pollfd fds[NETWORK_FDS]);
 
 /* Is there what was asked for? A launcher that is confined has given us its listener before it says
  * so, if it knows of supervisors at all: then a module that we were to supervise is.

@@ -4,6 +4,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/wait.h>
 
@@ -11,6 +13,7 @@
 
 #define URL "http://127.0.0.1:"
 #define START_MS 10000
+#define STOP_MS 3000
 #define CONTROL_FD 3
 #define LAST_FD INT_MAX
 #define EXIT_NOT_EXECUTED 71
@@ -113,6 +116,21 @@ int run_proxy_start(const struct kernel *k, const char *program, const char **ar
 	return r;
 }
 
+/* It ends at once, unless somebody has stopped it. */
+static bool ends_in_time(const struct kernel *k, pid_t pid)
+{
+	struct pollfd fd = { .fd = k->pidfd_open(k, pid), .events = POLLIN };
+	int r = 1;
+
+	if (fd.fd < 0)
+		return true; /* for wait to find out */
+	do
+		r = k->poll(k, &fd, 1, STOP_MS);
+	while (r == -EINTR);
+	k->close(k, fd.fd);
+	return r != 0;
+}
+
 int run_proxy_stop(const struct kernel *k, struct run_proxy *proxy)
 {
 	struct ended ended = { .code = 0 };
@@ -121,6 +139,8 @@ int run_proxy_stop(const struct kernel *k, struct run_proxy *proxy)
 	if (proxy->pid == 0)
 		return 0;
 	k->close(k, proxy->control);
+	if (!ends_in_time(k, proxy->pid))
+		k->kill(k, proxy->pid, SIGKILL);
 	do
 		r = k->wait(k, proxy->pid, WEXITED, &ended);
 	while (r == -EINTR);

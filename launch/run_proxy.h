@@ -15,7 +15,7 @@
 
 struct run_proxy {
 	pid_t pid;   /* 0: there is none */
-	int control; /* closed, it ends; -1: none */
+	int control; /* closed, it ends; when it ends, readable; -1: none */
 	uint16_t port;
 };
 
@@ -25,7 +25,8 @@ struct run_proxy {
 int run_proxy_start(const struct kernel *k, const char *program, const char **argv, unsigned argc,
 		    char *const envp[], struct run_proxy *ret, struct fault *why);
 
-/* End it. Returns its exit code, or -1 when it was ended by a signal; 0 when there is none. */
+/* End it, by SIGKILL if need be. Returns its exit code, or -1 when it was ended by a signal; 0 when
+ * there is none. */
 int run_proxy_stop(const struct kernel *k, struct run_proxy *proxy);
 
 #endif

@@ -279,9 +279,11 @@ static void judge(struct supervisor *s, struct call *call, const void *address, 
 		return;
 	}
 	to = supervise_judge(s->rules, &state.kind, address, len);
-	if (to.kind == DESTINATION_REFUSED) {
+	if (to.kind == DESTINATION_REFUSED && to.error == EACCES) {
 		s->counts.refused++;
-		answer(s, call->id, to.error);
+		answer(s, call->id, EACCES);
+	} else if (to.kind == DESTINATION_REFUSED) {
+		fail(s, call->id, to.error);
 	} else if (state.connected || state.connecting) {
 		fail(s, call->id, state.connected ? EISCONN : EALREADY);
 	} else {

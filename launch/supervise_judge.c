@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <netinet/in.h>
-#include <stdbool.h>
 #include <string.h>
 #include <sys/un.h>
 
@@ -15,10 +14,13 @@ static struct destination refused(int error)
 	return (struct destination){ .kind = DESTINATION_REFUSED, .error = error };
 }
 
-static struct destination proxy(const void *address, socklen_t len)
+static struct destination proxy(const struct supervise_rules *rules, const void *address,
+				socklen_t len)
 {
 	struct destination d = { .kind = DESTINATION_PROXY, .len = len };
 
+	if (rules->proxy_gone)
+		return refused(ECONNREFUSED);
 	memcpy(&d.address, address, len);
 	return d;
 }
@@ -38,7 +40,7 @@ static struct destination judge_v4(const struct supervise_rules *rules, const vo
 	memcpy(&asked, address, sizeof(asked));
 	if (asked.sin_port != ours.sin_port || asked.sin_addr.s_addr != ours.sin_addr.s_addr)
 		return refused(EACCES);
-	return proxy(&ours, sizeof(ours));
+	return proxy(rules, &ours, sizeof(ours));
 }
 
 static struct destination judge_v6(const struct supervise_rules *rules, const void *address,
@@ -59,7 +61,7 @@ static struct destination judge_v6(const struct supervise_rules *rules, const vo
 	if (asked.sin6_port != ours.sin6_port ||
 	    memcmp(&asked.sin6_addr, &ours.sin6_addr, sizeof(ours.sin6_addr)) != 0)
 		return refused(EACCES);
-	return proxy(&ours, sizeof(ours));
+	return proxy(rules, &ours, sizeof(ours));
 }
 
 /* The path ends at a NUL byte, or with the address. */

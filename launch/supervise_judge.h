@@ -2,6 +2,7 @@
 #ifndef LAUNCH_SUPERVISE_JUDGE_H
 #define LAUNCH_SUPERVISE_JUDGE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/socket.h>
@@ -9,6 +10,7 @@
 /* What a module may reach. All zero: nothing. */
 struct supervise_rules {
 	uint16_t proxy_port; /* of 127.0.0.1; 0: no proxy */
+	bool proxy_gone;     /* it has ended: whoever has its port now is another */
 	const char *broker;  /* the path of the broker's socket; NULL: no broker */
 	/* The writable roots, beneath which metadata may be changed; none are needed when the
 	 * launcher does not ask about it.
@@ -40,7 +42,8 @@ struct socket_kind {
 
 /* Judge address[0..len), the bytes that the module gave to connect(2) for a socket of that kind.
  * The proxy is reached as 127.0.0.1, from an IPv6 socket as ::ffff:127.0.0.1 (JVMs do); the broker
- * by its path, spelled as in the policy. Anything else is EACCES, as where Landlock refuses it.
+ * by its path, spelled as in the policy. Anything else is EACCES, as where Landlock refuses it. A
+ * proxy that is gone refuses the connection.
  */
 struct destination supervise_judge(const struct supervise_rules *rules,
 				   const struct socket_kind *socket, const void *address,

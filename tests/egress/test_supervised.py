@@ -467,12 +467,57 @@ except OSError as e:
     print(type(e).__name__, flush=True)
 """), allow=web.allow)
     check(process.stdout.readline() == b"connected\n", "not connected")
+    os.kill(proxy_of(process), signal.SIGKILL)
+    out = process.communicate(timeout=SECONDS)[0].decode()
+    check(out.startswith("ConnectionRefusedError") and process.returncode == 0, (process.returncode, out))
+    check("the proxy did not end well" in out, out)
+
+
+def proxy_of(process):
     proxies = [pid for pid in children_of(process.pid)
                if os.readlink(f"/proc/{pid}/exe").endswith("oarbank-egress")]
     check(len(proxies) == 1, proxies)
-    os.kill(proxies[0], signal.SIGKILL)
+    return proxies[0]
+
+
+@test
+def whoever_gets_the_port_of_a_proxy_that_has_ended_is_not_reached():
+    process = start(PYTHON, script("""
+import os, socket, time
+port = int(os.environ["HTTP_PROXY"].rsplit(":", 1)[1])
+print(port, flush=True)
+while not os.path.exists("another"):
+    time.sleep(0.01)
+for _ in range(100):
+    try:
+        socket.create_connection(("127.0.0.1", port))
+        print("reached")
+    except ConnectionRefusedError:
+        pass
+print("done")
+"""), allow=web.allow)
+    port = int(process.stdout.readline())
+    proxy = proxy_of(process)
+    os.kill(proxy, signal.SIGKILL)
+    wait_until(lambda: not is_running(proxy), "the proxy is there")
+    another = Server(echo, address="127.0.0.1", port=port)
+    socket.create_connection(("127.0.0.1", port), SECONDS).close()  # the control
+    with open(os.path.join(work, "another"), "w", encoding="ascii"):
+        pass
     out = process.communicate(timeout=SECONDS)[0].decode()
-    check(out.startswith("ConnectionRefusedError") and process.returncode == 0, (process.returncode, out))
+    os.unlink(os.path.join(work, "another"))
+    another.close()
+    check(process.returncode == 0 and out.startswith("done"), (process.returncode, out))
+    check(another.count == 1, another.count)
+
+
+@test
+def a_proxy_that_is_stopped_does_not_keep_the_run():
+    process = start(PYTHON, "-c", "import time; print('up', flush=True); time.sleep(60)", allow=web.allow)
+    check(process.stdout.readline() == b"up\n", "not started")
+    os.kill(proxy_of(process), signal.SIGSTOP)
+    process.send_signal(signal.SIGTERM)
+    out = process.communicate(timeout=SECONDS)[0].decode()
     check("the proxy did not end well" in out, out)
 
 

@@ -20,6 +20,11 @@
 
 static const struct supervise_rules both = { .proxy_port = 3128, .broker = BROKER };
 static const struct supervise_rules none = { 0 };
+static const struct supervise_rules gone = {
+	.proxy_port = 3128,
+	.proxy_gone = true,
+	.broker = BROKER,
+};
 static const struct socket_kind tcp4 = { AF_INET, SOCK_STREAM, IPPROTO_TCP };
 static const struct socket_kind tcp6 = { AF_INET6, SOCK_STREAM, IPPROTO_TCP };
 static const struct socket_kind local = { AF_UNIX, SOCK_STREAM, 0 };
@@ -180,6 +185,34 @@ static void what_is_too_short_or_too_long_is_invalid(void **state)
 	assert_int_equal(judge(&both, &tcp4, bytes, sizeof(bytes)).error, EACCES);
 }
 
+/* Its port may be anybody's. */
+static void a_proxy_that_is_gone_is_nobody(void **state)
+{
+	static const struct {
+		const char *address;
+		int error;
+	} rows[] = { { "127.0.0.1", ECONNREFUSED },
+		     { "127.0.0.2", EACCES },
+		     { "::ffff:127.0.0.1", ECONNREFUSED },
+		     { "::1", EACCES } };
+	const struct sockaddr_un un = { AF_UNIX, BROKER };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(rows); i++) {
+		struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons(3128) };
+		struct sockaddr_in6 in6 = { .sin6_family = AF_INET6, .sin6_port = htons(3128) };
+		bool v4 = inet_pton(AF_INET, rows[i].address, &in.sin_addr) == 1;
+		struct destination d;
+
+		inet_pton(AF_INET6, rows[i].address, &in6.sin6_addr);
+		d = v4 ? judge(&gone, &tcp4, &in, sizeof(in))
+		       : judge(&gone, &tcp6, &in6, sizeof(in6));
+		assert_int_equal(d.kind, DESTINATION_REFUSED);
+		assert_int_equal(d.error, rows[i].error);
+	}
+	assert_int_equal(judge(&gone, &local, &un, sizeof(un)).kind, DESTINATION_BROKER);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -187,6 +220,7 @@ int main(void)
 		cmocka_unit_test(the_address_that_is_used_is_ours),
 		cmocka_unit_test(only_tcp_goes_to_the_proxy),
 		cmocka_unit_test(a_path_is_the_brokers_or_refused),
+		cmocka_unit_test(a_proxy_that_is_gone_is_nobody),
 		cmocka_unit_test(what_is_too_short_or_too_long_is_invalid),
 	};
 
