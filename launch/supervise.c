@@ -50,6 +50,7 @@ struct supervisor {
 	bool listens; /* there is a listener, or was */
 	struct supervise_counts counts;
 	struct metadata_roots roots;
+	struct socket_defaults defaults;
 	int broker; /* its socket; -errno */
 	struct call calls[WAITING_MAX];
 };
@@ -235,7 +236,7 @@ static void on_clock(struct supervisor *s)
 static void make_connection(struct supervisor *s, struct call *call, int fd,
 			    const struct socket_state *state, const struct destination *to)
 {
-	int r = socket_like(fd, &state->kind);
+	int r = socket_like(fd, &state->kind, &s->defaults);
 	bool waits;
 
 	if (r < 0) {

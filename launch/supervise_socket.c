@@ -12,8 +12,6 @@
 
 #include "kabi/text.h"
 
-#define OPTION_BYTES_MAX 16
-
 /* The same numbers on every architecture; old headers lack them. */
 #ifndef TCP_NOTSENT_LOWAT
 #define TCP_NOTSENT_LOWAT 25
@@ -53,6 +51,7 @@ static const struct {
 	{ AF_INET6, IPPROTO_IPV6, IPV6_V6ONLY, sizeof(int), false },
 	{ AF_INET6, IPPROTO_IPV6, IPV6_TCLASS, sizeof(int), false },
 };
+_Static_assert(sizeof(options) / sizeof(options[0]) == SOCKET_OPTIONS, "a default of each");
 
 static int get_int(int fd, int level, int name, int *ret)
 {
@@ -116,23 +115,43 @@ static void copy_linger(int from, int to)
 		socket_linger(to, &theirs);
 }
 
-/* Best effort: an option that cannot be had changes how a connection works, not where it goes. */
-static void copy_options(int from, int to, int domain)
+static int domain_index(int domain)
 {
-	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
-		union {
-			char bytes[OPTION_BYTES_MAX];
-			int number;
-		} theirs, ours;
-		socklen_t their_len = options[i].size;
-		socklen_t our_len = options[i].size;
+	return domain == AF_INET ? 0 : domain == AF_INET6 ? 1 : 2;
+}
+
+static bool get_option(int fd, size_t i, union socket_option *ret)
+{
+	socklen_t len = options[i].size;
+
+	return getsockopt(fd, options[i].level, options[i].name, ret, &len) == 0;
+}
+
+static void learn_defaults(int fresh, int domain, struct socket_defaults *defaults)
+{
+	int d = domain_index(domain);
+
+	for (size_t i = 0; i < SOCKET_OPTIONS; i++) {
 		bool fits = options[i].domain == AF_UNSPEC || options[i].domain == domain ||
 			    (options[i].domain == AF_INET && domain == AF_INET6);
 
-		if (!fits ||
-		    getsockopt(from, options[i].level, options[i].name, &theirs, &their_len) < 0 ||
-		    getsockopt(to, options[i].level, options[i].name, &ours, &our_len) < 0 ||
-		    memcmp(&theirs, &ours, options[i].size) == 0)
+		defaults->has[d][i] = fits && get_option(fresh, i, &defaults->of[d][i]);
+	}
+	defaults->known[d] = true;
+}
+
+/* Best effort: an option that cannot be had changes how a connection works, not where it goes. */
+static void copy_options(int from, int to, int domain, struct socket_defaults *defaults)
+{
+	int d = domain_index(domain);
+
+	if (!defaults->known[d])
+		learn_defaults(to, domain, defaults);
+	for (size_t i = 0; i < SOCKET_OPTIONS; i++) {
+		union socket_option theirs;
+
+		if (!defaults->has[d][i] || !get_option(from, i, &theirs) ||
+		    memcmp(&theirs, &defaults->of[d][i], options[i].size) == 0)
 			continue;
 		if (options[i].doubled)
 			theirs.number /= 2;
@@ -140,13 +159,13 @@ static void copy_options(int from, int to, int domain)
 	}
 }
 
-int socket_like(int fd, const struct socket_kind *kind)
+int socket_like(int fd, const struct socket_kind *kind, struct socket_defaults *defaults)
 {
 	int made = socket(kind->domain, kind->type | SOCK_NONBLOCK | SOCK_CLOEXEC, kind->protocol);
 
 	if (made < 0)
 		return -errno;
-	copy_options(fd, made, kind->domain);
+	copy_options(fd, made, kind->domain, defaults);
 	copy_linger(fd, made);
 	return made;
 }

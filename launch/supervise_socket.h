@@ -22,12 +22,28 @@ struct socket_state {
 /* Look at `fd`. Returns 0; -ENOTSOCK; or -errno. */
 int socket_look(int fd, struct socket_state *ret);
 
+/* What a new socket of each domain has as its options, so that it is asked once and not with each
+ * call. All zero at first.
+ */
+#define SOCKET_DOMAINS 3
+#define SOCKET_OPTIONS 23
+#define SOCKET_OPTION_BYTES 16
+union socket_option {
+	char bytes[SOCKET_OPTION_BYTES];
+	int number;
+};
+struct socket_defaults {
+	bool known[SOCKET_DOMAINS];
+	bool has[SOCKET_DOMAINS][SOCKET_OPTIONS];
+	union socket_option of[SOCKET_DOMAINS][SOCKET_OPTIONS];
+};
+
 /* Make a socket like `fd`, in its kind and in the options that a client sets before it connects.
  * Only those that are listed are taken over: an option can change where a connection goes
  * (IP_OPTIONS, SO_BINDTODEVICE). It does not block and is close-on-exec. Returns the descriptor, or
  * -errno.
  */
-int socket_like(int fd, const struct socket_kind *kind);
+int socket_like(int fd, const struct socket_kind *kind, struct socket_defaults *defaults);
 
 /* As setsockopt(2) with SO_LINGER, but that a socket whose close may wait is never made: whoever
  * closes it last has to wait, and that could be this process. Returns 0, or -errno.

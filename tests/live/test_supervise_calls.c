@@ -148,6 +148,47 @@ static void a_slow_connect_holds_nobody_up(void **state)
 	close(others_may[1]);
 }
 
+/* The proxy's queue has room for one: the second connection waits for a second, as without a
+ * supervisor. Both are held for a while.
+ */
+static int holds_two(void)
+{
+	int first = socket(AF_INET, SOCK_STREAM, 0);
+	int second = socket(AF_INET, SOCK_STREAM, 0);
+
+	EXPECT(connect_to(first, "127.0.0.1", place.rules.proxy_port) == 0);
+	EXPECT(connect_to(second, "127.0.0.1", place.rules.proxy_port) == 0);
+	usleep(300000);
+	return 0;
+}
+
+/* What is watched once must not be watched for ever: a module's connection is ready all the time.
+ */
+static void a_connection_that_is_held_costs_nothing(void **state)
+{
+	uint16_t saved = place.rules.proxy_port;
+	struct supervise_counts counts;
+	struct supervised c;
+	unsigned rounds = 0;
+	int narrow = listen_on("127.0.0.1", 0, &place.rules.proxy_port);
+
+	(void)state;
+	assert_int_equal(listen(narrow, 0), 0);
+	c = supervised_start(holds_two, ASK_CONNECT, &place.rules);
+	while (supervisor_run(c.supervisor)) {
+		supervised_wait(&c);
+		supervisor_counts(c.supervisor, &counts);
+		if (counts.connected > 0)
+			accept_all(narrow);
+		rounds++;
+	}
+	assert_int_equal(supervised_end(&c), 0);
+	assert_int_equal(counts.connected, 2);
+	assert_true(rounds < 500);
+	close(narrow);
+	place.rules.proxy_port = saved;
+}
+
 /* ---- races ---- */
 
 static _Atomic bool race_over;
@@ -401,6 +442,7 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(many_threads_are_served),
 		cmocka_unit_test(a_slow_connect_holds_nobody_up),
+		cmocka_unit_test(a_connection_that_is_held_costs_nothing),
 		cmocka_unit_test(an_address_that_changes_is_judged_as_it_is_used),
 		cmocka_unit_test(a_descriptor_that_changes_gets_nothing_else),
 		cmocka_unit_test(callers_that_are_killed_leave_nothing),
