@@ -321,10 +321,10 @@ static const struct row table[] = {
 	{ ALLOW("mlock_and_madvise", advise) },
 	{ ALLOW("uname_and_sysinfo", names) },
 	{ ALLOW("statx", statx_file) },
-	{ ALLOW("nested_landlock", nest_landlock) },
+	{ ALLOW("nested_landlock", nest_landlock), .own = true },
 	{ ALLOW("getcpu", try_syscall, SYS_getcpu, 0, 0, 0) },
 	{ ALLOW("membarrier", try_syscall, SYS_membarrier, 0, 0, 0) },
 	{ ALLOW("sched_yield", try_syscall, SYS_sched_yield) },
 };
 
-ROWS(allow_rows, table);
+ROWS_TOGETHER(allow_rows, table);

@@ -61,6 +61,8 @@ int stage_make(struct stage *s, const char *sandbox);
  * and so on of stage.c, for attempts that change them.
  */
 int stage_reset(const struct stage *s);
+/* The same of one folder, which may have been moved or replaced. */
+int stage_reset_place(const struct stage *s, enum place place);
 void stage_remove(struct stage *s);
 /* Start the victim with its listeners; it ends with its parent. */
 int victim_start(struct stage *s);
@@ -138,10 +140,14 @@ struct row {
 	int since_abi;
 	int below;
 	enum who who;
-	unsigned in; /* profiles; 0: all, or PLAIN for a row that is launched alone */
-	/* A row with one of these is launched alone. `before` runs ahead of exec, without the
+	unsigned in; /* profiles; 0: all, or PLAIN for a row that is launched apart */
+	/* It changes more of its process than descriptors and where it stands, though the set says
+	 * that none does.
+	 */
+	bool own;
+	/* A row with one of these is launched apart. `before` runs ahead of exec, without the
 	 * sandbox too; it returns 0 or -errno. `terminal` makes a new one the controlling terminal
-	 * and descriptor 0.
+	 * and descriptor 0: one for all rows that must leave it alone, one each for the controls.
 	 */
 	int (*before)(const struct stage *s, const long *arg);
 	bool terminal;
@@ -160,7 +166,9 @@ struct row {
 struct rows {
 	const struct row *rows;
 	size_t count;
-	/* No attempt changes more of its process than descriptors and where it stands. */
+	/* No attempt that succeeds changes more of its process than descriptors and where it
+	 * stands, but those that are `own`.
+	 */
 	bool together;
 };
 
@@ -178,11 +186,10 @@ const struct row *row_at(size_t i);
 const char *row_name(const struct stage *s, const struct row *row);
 /* What it answers in the sandbox at this kernel's ABI. */
 int row_confined(const struct stage *s, const struct row *row);
-bool row_is_alone(const struct row *row);
-/* May one process try row number `i` and others? It may too when all that is expected of the row
- * is a call that fails.
+bool row_is_apart(const struct row *row);
+/* May the process that tried row number `i` try others? An attempt that failed has changed nothing.
  */
-bool row_is_together(const struct stage *s, size_t i, enum profile profile);
+bool row_leaves_process(size_t i, int answer);
 /* Is it an attempt of this user? */
 bool row_is_mine(const struct row *row);
 /* The profiles it is tried in: of those that launch. When quick, one: the one that grants most for
@@ -191,20 +198,21 @@ bool row_is_mine(const struct row *row);
 unsigned row_profiles(const struct stage *s, const struct row *row);
 /* Is the row tried by this user in that profile? PROFILE_COUNT is the control. */
 bool row_is_for(const struct stage *s, const struct row *row, enum profile profile);
+/* Is it one of those that a launch with that profile tries together, with a terminal or without? */
+bool row_is_in_batch(const struct stage *s, const struct row *row, enum profile profile,
+		     bool terminal);
 
 /* ---- running them ---- */
 
 /* Run one attempt in this process, which a signal ends after a few seconds. */
 int attempt_run(const struct stage *s, const struct row *row);
 
-/* Run every row of the profile that is not launched alone; PROFILE_COUNT is the control. An array
- * of struct answer goes to descriptor 1.
- */
+/* Run every row of that batch. An array of struct answer goes to descriptor 1. */
 struct answer {
 	uint32_t row;
 	int32_t answer;
 };
-int batch_main(const struct stage *s, enum profile profile);
+int batch_main(const struct stage *s, enum profile profile, bool terminal);
 
 /* What the programs do that an attempt executes. */
 int do_main(const char *what);

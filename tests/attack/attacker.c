@@ -1,6 +1,6 @@
 /* The attack matrix, its fixture and its attempts in one static program.
  *   attacker run SANDBOX [--quick] [--as UID] [--setuid PROGRAM]   the whole matrix as TAP
- *   attacker batch STAGE PROFILE | row STAGE NUMBER | do WHAT      what the fixture starts
+ *   attacker batch|terminal STAGE PROFILE | row STAGE NUMBER | do WHAT   what the fixture starts
  *   attacker list                                                  the rows
  */
 #include "tests/attack/attack.h"
@@ -120,7 +120,9 @@ int main(int argc, char **argv)
 	if (argc != 4 || read_stage(argv[2]) < 0)
 		return usage();
 	if (strcmp(verb, "batch") == 0)
-		return batch_main(&stage, profile_named(argv[3]));
+		return batch_main(&stage, profile_named(argv[3]), false);
+	if (strcmp(verb, "terminal") == 0)
+		return batch_main(&stage, profile_named(argv[3]), true);
 	if (strcmp(verb, "row") == 0)
 		return answer_code(attempt_run(&stage, row_at((size_t)strtoul(argv[3], NULL, 10))));
 	return usage();

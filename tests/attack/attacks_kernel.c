@@ -181,12 +181,18 @@ static int same_host_name(const struct stage *s, const long *arg)
 	return answer_zero(sethostname(name, strlen(name)));
 }
 
+/* In a session of its own: it is the session's terminal that is hung up. */
 static int hang_up(const struct stage *s, const long *arg)
 {
+	pid_t pid = fork();
+
 	(void)s;
 	(void)arg;
-	setsid();
-	return answer_zero(syscall(SYS_vhangup));
+	if (pid == 0) {
+		setsid();
+		_exit(answer_code(answer_zero(syscall(SYS_vhangup))));
+	}
+	return pid < 0 ? broken("fork") : wait_answer(pid);
 }
 
 static int open_path(const struct stage *s, const long *arg)

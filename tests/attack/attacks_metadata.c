@@ -340,4 +340,4 @@ static const struct row table[] = {
 	{ ALLOW("inotify_work", watch, WORK) },
 };
 
-ROWS(metadata_rows, table);
+ROWS_TOGETHER(metadata_rows, table);

@@ -312,9 +312,10 @@ static const struct row table[] = {
 	{ DENY("limit_own_number", EPERM, set_limit, OWN) },
 	{ DENY("affinity_own_number", EPERM, set_affinity, OWN) },
 
-	{ DENY("ptrace_seize", EPERM, trace, VICTIM, PTRACE_SEIZE) },
+	/* Who seizes stays the tracer until it ends. */
+	{ DENY("ptrace_seize", EPERM, trace, VICTIM, PTRACE_SEIZE), .own = true },
 	{ DENY("ptrace_attach", EPERM, trace, VICTIM, PTRACE_ATTACH) },
-	{ DENY("ptrace_me", EPERM, trace_me) },
+	{ DENY("ptrace_me", EPERM, trace_me), .own = true },
 	{ DENY("memory_read", EPERM, copy_memory, VICTIM, SYS_process_vm_readv) },
 	{ DENY("memory_write", EPERM, copy_memory, VICTIM, SYS_process_vm_writev) },
 	{ DENY("memory_advise", EPERM, advise_memory, VICTIM) },
@@ -344,9 +345,9 @@ static const struct row table[] = {
 	{ KNOWN("proc_cmdline", open_proc, VICTIM, TEXT("cmdline"), O_RDONLY) },
 	{ KNOWN("proc_status", open_proc, VICTIM, TEXT("status"), O_RDONLY) },
 
-	{ KNOWN("leave_group", leave_group) },
+	{ KNOWN("leave_group", leave_group), .own = true },
 	{ KNOWN("leave_parent", leave_parent) },
-	{ KNOWN("join_parent_group", join_parent) },
+	{ KNOWN("join_parent_group", join_parent), .own = true },
 };
 
-ROWS(process_rows, table);
+ROWS_TOGETHER(process_rows, table);

@@ -228,4 +228,4 @@ static const struct row table[] = {
 	{ ALLOW("nonblock_fcntl", set_async, O_NONBLOCK | O_RDWR) },
 };
 
-ROWS(signal_rows, table);
+ROWS_TOGETHER(signal_rows, table);

@@ -65,33 +65,7 @@ static void sweep(const struct stage *s)
 		}
 }
 
-/* ---- batches ---- */
-
-static void run_batch(const struct stage *s, enum profile profile)
-{
-	const char *name = profile == CONTROL ? "control" : profile_names[profile];
-	struct answer a;
-	int fds[2];
-	pid_t pid;
-
-	stage_reset(s);
-	if (pipe2(fds, O_CLOEXEC) < 0)
-		exit(1);
-	pid = fork();
-	if (pid == 0) {
-		dress(s, fds[1]);
-		become(s, profile, "batch", name);
-	}
-	close(fds[1]);
-	while (read(fds[0], &a, sizeof(a)) == sizeof(a))
-		if (a.row < ROWS_MAX)
-			answers[profile][a.row] = a.answer;
-	close(fds[0]);
-	launch_code[profile] = wait_answer(pid);
-	sweep(s);
-}
-
-/* ---- rows that are launched alone ---- */
+/* ---- terminals ---- */
 
 static int open_terminal(int *ret_master, char slave[64])
 {
@@ -126,7 +100,63 @@ static int take_terminal(const char *slave)
 	return fd < 0 || dup2(fd, STDIN_FILENO) < 0 ? -errno : 0;
 }
 
-static int run_alone(const struct stage *s, const struct row *row, const char *number,
+/* ---- many rows in one launch ---- */
+
+static bool has_batch(const struct stage *s, enum profile profile, bool terminal)
+{
+	const struct row *row;
+
+	for (size_t i = 0; (row = row_at(i)); i++)
+		if (row_is_in_batch(s, row, profile, terminal))
+			return true;
+	return false;
+}
+
+/* `slave`: the terminal it is started on, or NULL. */
+static void run_batch(const struct stage *s, enum profile profile, const char *slave)
+{
+	const char *name = profile == CONTROL ? "control" : profile_names[profile];
+	struct answer a;
+	int fds[2];
+	pid_t pid;
+
+	if (pipe2(fds, O_CLOEXEC) < 0)
+		exit(1);
+	pid = fork();
+	if (pid == 0) {
+		dress(s, fds[1]);
+		if (slave && take_terminal(slave) < 0)
+			_exit(answer_code(broken("take the terminal")));
+		become(s, profile, slave ? "terminal" : "batch", name);
+	}
+	close(fds[1]);
+	while (read(fds[0], &a, sizeof(a)) == sizeof(a))
+		if (a.row < ROWS_MAX)
+			answers[profile][a.row] = a.answer;
+	close(fds[0]);
+	launch_code[profile] = wait_answer(pid);
+	sweep(s);
+}
+
+/* In the sandbox one terminal serves all rows: whatever is done to it must fail. */
+static void run_terminal(const struct stage *s, enum profile profile)
+{
+	char slave[64];
+	int master;
+
+	if (no_terminal || !has_batch(s, profile, true))
+		return;
+	if (open_terminal(&master, slave) < 0) {
+		broken("open a terminal");
+		return;
+	}
+	run_batch(s, profile, slave);
+	close(master);
+}
+
+/* ---- rows that are launched apart ---- */
+
+static int run_apart(const struct stage *s, const struct row *row, const char *number,
 		     enum profile profile)
 {
 	char slave[64];
@@ -161,8 +191,8 @@ static void run_row(const struct stage *s, size_t i)
 	if (row->terminal && no_terminal)
 		return;
 	for (unsigned profile = 0; profile <= CONTROL; profile++)
-		if (row_is_for(s, row, profile))
-			answers[profile][i] = run_alone(s, row, number, profile);
+		if (row_is_for(s, row, profile) && (profile == CONTROL || !row->terminal))
+			answers[profile][i] = run_apart(s, row, number, profile);
 }
 
 /* ---- telling ---- */
@@ -276,10 +306,13 @@ static bool tell_profile(const struct stage *s, enum profile profile)
 /* Nothing but the refusals of the profiles is to be seen where none launches. */
 static void run_rows(const struct stage *s)
 {
-	run_batch(s, CONTROL);
 	stage_reset(s);
+	run_batch(s, CONTROL, NULL);
+	stage_reset(s);
+	for (unsigned profile = 0; profile < PROFILE_COUNT; profile++)
+		run_terminal(s, profile);
 	for (size_t i = 0; row_at(i); i++)
-		if (row_is_alone(row_at(i)))
+		if (row_is_apart(row_at(i)))
 			run_row(s, i);
 }
 
@@ -293,7 +326,10 @@ int matrix_main(struct stage *s)
 		for (size_t i = 0; i < ROWS_MAX; i++)
 			answers[profile][i] = MISSING;
 	for (unsigned profile = 0; profile < PROFILE_COUNT; profile++) {
-		run_batch(s, profile);
+		if (profile_launches(s, profile) && !has_batch(s, profile, false))
+			continue;
+		stage_reset(s);
+		run_batch(s, profile, NULL);
 		failures += !tell_profile(s, profile);
 	}
 	find_terminal();

@@ -29,10 +29,12 @@
 
 struct refusal {
 	const char *name;
-	const char *policy;		      /* $R, $O, $B, $I, $X, $W: the root and its folders */
-	const char *benign;		      /* the control's, where it is another */
-	const char *variable;		      /* the environment gets this */
-	int (*twist)(const struct stage *s);  /* before the launch; undone by stage_reset() */
+	const char *policy;   /* $R, $O, $B, $I, $X, $W: the root and its folders */
+	const char *benign;   /* the control's, where it is another */
+	const char *variable; /* the environment gets this */
+	/* Done to `place` before the launch, and undone by stage_reset_place(). */
+	int (*twist)(const struct stage *s, enum place place);
+	enum place place;
 	int (*before)(const struct stage *s); /* in the child, before exec */
 	const char *program;		      /* default: bundle/attacker */
 	const char *what;		      /* that program's do; default: true */
@@ -59,49 +61,34 @@ static int replace_by_link(const struct stage *s, enum place place)
 	return answer_zero(symlink(path_in_root(s, "outside"), path));
 }
 
-static int replace_work(const struct stage *s)
+/* Its "folder" now leads to the bundle. */
+static int fold_bundle_in(const struct stage *s, enum place place)
 {
-	return replace_by_link(s, WORK);
+	rmdir(path_at(s, place, "folder"));
+	return answer_zero(symlink(path_in_root(s, "bundle"), path_at(s, place, "folder")));
 }
 
-static int replace_input(const struct stage *s)
+static int fold_outside_in(const struct stage *s, enum place place)
 {
-	return replace_by_link(s, INPUT);
-}
-
-static int replace_outbox(const struct stage *s)
-{
-	return replace_by_link(s, OUTBOX);
-}
-
-/* "folder" of the work folder now leads to the bundle. */
-static int fold_bundle_in(const struct stage *s)
-{
-	rmdir(path_at(s, WORK, "folder"));
-	return answer_zero(symlink(path_in_root(s, "bundle"), path_at(s, WORK, "folder")));
-}
-
-static int fold_outside_in(const struct stage *s)
-{
-	rmdir(path_at(s, WORK, "folder"));
-	return answer_zero(symlink(path_in_root(s, "outside"), path_at(s, WORK, "folder")));
+	rmdir(path_at(s, place, "folder"));
+	return answer_zero(symlink(path_in_root(s, "outside"), path_at(s, place, "folder")));
 }
 
 /* Landlock's rules are about inodes: under either name both would be in force. */
-static int link_input_in(const struct stage *s)
+static int link_input_in(const struct stage *s, enum place place)
 {
-	return answer_zero(link(path_at(s, INPUT, "read"), path_at(s, OUTBOX, "same")));
+	return answer_zero(link(path_at(s, INPUT, "read"), path_at(s, place, "same")));
 }
 
-static int make_fifo(const struct stage *s)
+static int make_fifo(const struct stage *s, enum place place)
 {
-	unlink(path_at(s, WORK, "node"));
-	return answer_zero(mkfifo(path_at(s, WORK, "node"), 0600));
+	unlink(path_at(s, place, "node"));
+	return answer_zero(mkfifo(path_at(s, place, "node"), 0600));
 }
 
-static int forget_folder(const struct stage *s)
+static int forget_folder(const struct stage *s, enum place place)
 {
-	return answer_zero(rmdir(path_at(s, WORK, "folder")));
+	return answer_zero(rmdir(path_at(s, place, "folder")));
 }
 
 /* ---- descriptors ---- */
@@ -214,15 +201,19 @@ static int big_environment(const struct stage *s)
 /* ---- rows ---- */
 
 static const struct refusal refusals[] = {
-	{ "work_replaced_by_link", PLAIN_POLICY, .twist = replace_work, .exit = NOT_APPLIED },
-	{ "input_replaced_by_link", PLAIN_POLICY, .twist = replace_input, .exit = NOT_APPLIED },
-	{ "outbox_replaced_by_link", PLAIN_POLICY, .twist = replace_outbox, .exit = NOT_APPLIED },
+	{ "work_replaced_by_link", PLAIN_POLICY, .twist = replace_by_link, .place = WORK,
+	  .exit = NOT_APPLIED },
+	{ "input_replaced_by_link", PLAIN_POLICY, .twist = replace_by_link, .place = INPUT,
+	  .exit = NOT_APPLIED },
+	{ "outbox_replaced_by_link", PLAIN_POLICY, .twist = replace_by_link, .place = OUTBOX,
+	  .exit = NOT_APPLIED },
 	{ "rw_is_link", RW("$W/to-outside"), RW("$W/folder"), .exit = NOT_APPLIED },
 	{ "rd_is_link", RD("$W/to-outside"), RD("$W/folder"), .exit = NOT_APPLIED },
 	{ "wo_is_link", WO("$W/to-outside"), WO("$W/folder"), .exit = NOT_APPLIED },
-	{ "rw_in_ro_by_link", RW("$W/folder"), .twist = fold_bundle_in, .exit = NOT_APPLIED },
+	{ "rw_in_ro_by_link", RW("$W/folder"), .twist = fold_bundle_in, .place = WORK,
+	  .exit = NOT_APPLIED },
 	{ "rw_below_link_into_ro", RW("$W/folder/folder-out"), RW("$W/folder-out"),
-	  .twist = fold_bundle_in, .exit = NOT_APPLIED },
+	  .twist = fold_bundle_in, .place = WORK, .exit = NOT_APPLIED },
 	{ "rw_in_ro", RW("$B/folder"), RW("$W/folder"), .exit = NOT_APPLIED },
 	{ "rw_holds_ro", RW("$R"), RW("$W"), .exit = NOT_APPLIED },
 	{ "rw_in_rd", TWO("rd", "$I", "rw", "$I/folder"), TWO("rd", "$I", "rw", "$W/folder"),
@@ -234,7 +225,8 @@ static const struct refusal refusals[] = {
 	{ "wo_is_rd", TWO("rd", "$I", "wo", "$I"), TWO("rd", "$I", "wo", "$X"),
 	  .exit = NOT_APPLIED },
 	{ "wo_is_rd_by_hard_link", TWO("rd", "$I/read", "wo", "$X/same"),
-	  TWO("rd", "$I/read", "wo", "$X/write"), .twist = link_input_in, .exit = NOT_APPLIED },
+	  TWO("rd", "$I/read", "wo", "$X/write"), .twist = link_input_in, .place = OUTBOX,
+	  .exit = NOT_APPLIED },
 	{ "ro_in_rw", TWO("rw", "$W", "ro", "$W/folder"), TWO("rw", "$W", "ro", "$B/folder"),
 	  .exit = NOT_APPLIED },
 	{ "ro_in_rd", TWO("rd", "$I", "ro", "$I/folder"), TWO("rd", "$I", "ro", "$B/folder"),
@@ -252,10 +244,12 @@ static const struct refusal refusals[] = {
 	{ "ro_dev", RO("/dev"), RO("$B"), .exit = NOT_APPLIED },
 	{ "ro_terminal", RO("/dev/tty"), RO("$B"), .exit = NOT_APPLIED },
 	{ "rd_device", RD("/dev/zero"), RD("$I"), .exit = NOT_APPLIED },
-	{ "rw_fifo", RW("$W/node"), .twist = make_fifo, .exit = NOT_APPLIED },
-	{ "rd_fifo", RD("$W/node"), .twist = make_fifo, .exit = NOT_APPLIED },
-	{ "rw_missing", RW("$W/folder"), .twist = forget_folder, .exit = NOT_APPLIED },
-	{ "rd_missing", RD("$W/folder"), .twist = forget_folder, .exit = NOT_APPLIED },
+	{ "rw_fifo", RW("$W/node"), .twist = make_fifo, .place = WORK, .exit = NOT_APPLIED },
+	{ "rd_fifo", RD("$W/node"), .twist = make_fifo, .place = WORK, .exit = NOT_APPLIED },
+	{ "rw_missing", RW("$W/folder"), .twist = forget_folder, .place = WORK,
+	  .exit = NOT_APPLIED },
+	{ "rd_missing", RD("$W/folder"), .twist = forget_folder, .place = WORK,
+	  .exit = NOT_APPLIED },
 	{ "relative_path", RW("work"), RW("$W"), .exit = NOT_APPLIED },
 	{ "egress_any", "{\"ro\":[\"$B\"],\"net\":\"egress-any\"}",
 	  "{\"ro\":[\"$B\"],\"net\":\"none\"}", .exit = NOT_APPLIED },
@@ -315,7 +309,8 @@ static const struct refusal refusals[] = {
 	{ "big_environment", PLAIN_POLICY, .before = big_environment },
 	{ "preload_ignored", PLAIN_POLICY, .variable = "LD_PRELOAD=/nonexistent.so" },
 	/* The last component is looked at, those before it are the agent's to know. */
-	{ "link_above_root", RW("$W/folder/rmdir"), RW("$W/folder"), .twist = fold_outside_in },
+	{ "link_above_root", RW("$W/folder/rmdir"), RW("$W/folder"), .twist = fold_outside_in,
+	  .place = WORK },
 	{ "rights_may_be_given_twice", "{\"ro\":[\"$B\",\"$B/folder\",\"$B\"]}", .benign = NULL },
 };
 
@@ -411,11 +406,11 @@ static bool tell_refusal(const struct stage *s, const struct refusal *r)
 		return true;
 	}
 	control = control_of(s, r);
-	if (r->twist && r->twist(s) < 0)
+	if (r->twist && r->twist(s, r->place) < 0)
 		control = answer_code(broken("the twist"));
 	code = launch_with(s, r->policy, r);
 	if (r->twist)
-		stage_reset(s);
+		stage_reset_place(s, r->place);
 	if (control == 0 && code == r->exit) {
 		printf("ok - %s_%s (%s)\n", word, r->name, user);
 		return true;

@@ -53,7 +53,7 @@ const char *row_name(const struct stage *s, const struct row *row)
 	return name;
 }
 
-bool row_is_alone(const struct row *row)
+bool row_is_apart(const struct row *row)
 {
 	return row->before || row->terminal;
 }
@@ -76,7 +76,7 @@ static unsigned one_of(const struct row *row, unsigned in)
 
 unsigned row_profiles(const struct stage *s, const struct row *row)
 {
-	unsigned in = row->in ? row->in : row_is_alone(row) ? IN(PLAIN) : IN_ALL;
+	unsigned in = row->in ? row->in : row_is_apart(row) ? IN(PLAIN) : IN_ALL;
 
 	for (unsigned profile = 0; profile < PROFILE_COUNT; profile++)
 		if (!profile_launches(s, profile))
@@ -91,11 +91,16 @@ bool row_is_for(const struct stage *s, const struct row *row, enum profile profi
 	return profile == PROFILE_COUNT || row_profiles(s, row) & IN(profile);
 }
 
-bool row_is_together(const struct stage *s, size_t i, enum profile profile)
+bool row_is_in_batch(const struct stage *s, const struct row *row, enum profile profile,
+		     bool terminal)
+{
+	return (terminal ? row->terminal : !row_is_apart(row)) && row_is_for(s, row, profile);
+}
+
+bool row_leaves_process(size_t i, int answer)
 {
 	const struct rows *set = set_of(&i);
-	const struct row *row = &set->rows[i];
-	int wanted = profile == PROFILE_COUNT ? row->control : row_confined(s, row);
+	bool failed = answer < 0 && answer != BROKEN;
 
-	return set->together || (row->run == try_syscall && wanted < 0);
+	return !set->rows[i].own && (set->together || failed);
 }

@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -77,67 +76,60 @@ int attempt_run(const struct stage *s, const struct row *row)
 
 /* ---- many ---- */
 
+#define NR_CLOSE_RANGE 436	/* newer than some C libraries' list */
+#define UNDER_WAY (MISSING + 1) /* for an answer: the attempt has begun */
+
 struct batch {
 	const struct stage *stage;
-	enum profile profile;
 	struct answer *list; /* shared with the children */
 	size_t count;
 };
 
-static bool is_together(const struct batch *b, size_t i)
+/* Nothing of an attempt reaches the next: not its descriptors, not where it stands. */
+static bool tidy(const struct stage *s)
 {
-	return i < b->count && row_is_together(b->stage, b->list[i].row, b->profile);
+	return syscall(NR_CLOSE_RANGE, STDERR_FILENO + 1, ~0U, 0) == 0 &&
+	       chdir(place_path(s, WORK)) == 0;
 }
 
-/* The end of the rows from `first` on that one process may try. */
-static size_t end_of(const struct batch *b, size_t first)
+/* Try rows from `first` on, as many as one process may. */
+static void try_rows(const struct batch *b, size_t first)
 {
-	size_t end = first + 1;
+	for (size_t i = first; i < b->count; i++) {
+		struct answer *a = &b->list[i];
 
-	while (is_together(b, first) && is_together(b, end))
-		end++;
-	return end;
-}
-
-static void try_rows(const struct batch *b, size_t first, size_t end)
-{
-	char work[PATH_MAX];
-
-	snprintf(work, sizeof(work), "%s", place_path(b->stage, WORK));
-	for (size_t i = first; i < end; i++) {
-		b->list[i].answer = attempt_run(b->stage, row_at(b->list[i].row));
-		if (end - first > 1 && chdir(work) < 0)
-			_exit(answer_code(broken("stand in the work folder")));
+		a->answer = UNDER_WAY;
+		a->answer = attempt_run(b->stage, row_at(a->row));
+		if (!row_leaves_process(a->row, a->answer) || !tidy(b->stage))
+			break;
 	}
 	_exit(0);
 }
 
-/* The answer of an attempt that ended its process, be it by executing another, is how that ended;
- * the next row has a new one.
- */
+/* Where an attempt ended its process, be it by executing another, how that ended is the answer. */
 static void try_all(const struct batch *b)
 {
 	size_t i = 0;
 
 	while (i < b->count) {
-		size_t end = end_of(b, i);
+		size_t first = i;
 		pid_t pid = fork();
 		int how;
 
 		if (pid == 0)
-			try_rows(b, i, end);
+			try_rows(b, first);
 		how = pid < 0 ? BROKEN : wait_answer(pid);
-		while (i < end && b->list[i].answer != MISSING)
+		while (i < b->count && b->list[i].answer > UNDER_WAY)
 			i++;
-		if (i < end)
+		if (i < b->count && (i == first || b->list[i].answer == UNDER_WAY))
 			b->list[i++].answer = how;
 	}
 }
 
-int batch_main(const struct stage *s, enum profile profile)
+int batch_main(const struct stage *s, enum profile profile, bool terminal)
 {
 	size_t size = ROWS_MAX * sizeof(struct answer);
-	struct batch b = { .stage = s, .profile = profile };
+	struct batch b = { .stage = s };
 	const struct row *row;
 
 	b.list = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -147,7 +139,7 @@ int batch_main(const struct stage *s, enum profile profile)
 	if (profile == PROFILE_COUNT && geteuid() == 0 && unshare(CLONE_NEWNS) == 0)
 		mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL);
 	for (size_t i = 0; i < ROWS_MAX && (row = row_at(i)); i++)
-		if (!row_is_alone(row) && row_is_for(s, row, profile))
+		if (row_is_in_batch(s, row, profile, terminal))
 			b.list[b.count++] = (struct answer){ (uint32_t)i, MISSING };
 	try_all(&b);
 	size = b.count * sizeof(struct answer);

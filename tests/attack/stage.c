@@ -170,16 +170,20 @@ static int fill(const struct stage *s, enum place place)
 											: 0;
 }
 
+int stage_reset_place(const struct stage *s, enum place place)
+{
+	keep_program(s, place);
+	remove_tree(place_path(s, place));
+	remove_tree(path_in_root(s, "moved"));
+	return fill(s, place);
+}
+
 int stage_reset(const struct stage *s)
 {
 	int r = 0;
 
-	remove_tree(path_in_root(s, "moved"));
-	for (unsigned place = 0; r == 0 && place < PLACE_COUNT; place++) {
-		keep_program(s, place);
-		remove_tree(place_path(s, place));
-		r = fill(s, place);
-	}
+	for (unsigned place = 0; r == 0 && place < PLACE_COUNT; place++)
+		r = stage_reset_place(s, place);
 	return r < 0 ? r : write_file(path_at(s, BUNDLE, "stage"), s, sizeof(*s), 0644);
 }
 
