@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/sockios.h>
 #include <sched.h>
 #include <signal.h>
@@ -25,11 +26,12 @@ enum target {
 	AGENT, /* the parent */
 	GROUP, /* the victim's process group */
 	OWN,
+	NOBODY, /* a number that is no process's and no signal's */
 };
 
 static pid_t pid_of(const struct stage *s, long target)
 {
-	const pid_t pids[] = { s->victim, s->agent, -s->victim, getpid() };
+	const pid_t pids[] = { s->victim, s->agent, -s->victim, getpid(), INT_MAX };
 
 	return pids[target];
 }
@@ -211,7 +213,7 @@ static const struct row table[] = {
 	{ DENY("owner_fcntl_group", EPERM, set_owner, GROUP, F_SETOWN) },
 	{ DENY("owner_fcntl_ex", EPERM, set_owner, VICTIM, F_SETOWN_EX) },
 	{ DENY("owner_fcntl_high_half", EPERM, set_owner, VICTIM, HIGH | F_SETOWN) },
-	{ DENY("owner_signal", EPERM, set_owner, OWN, F_SETSIG), .control = -EINVAL },
+	{ DENY("owner_signal", EPERM, set_owner, NOBODY, F_SETSIG), .control = -EINVAL },
 	{ DENY("owner_ioctl", EPERM, set_owner_ioctl, VICTIM, FIOSETOWN) },
 	{ DENY("owner_ioctl_group", EPERM, set_owner_ioctl, VICTIM, SIOCSPGRP) },
 	{ DENY("async_ioctl", EPERM, set_owner_ioctl, OWN, FIOASYNC) },
