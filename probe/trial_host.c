@@ -92,6 +92,23 @@ static void attempt(const struct side *side, size_t number)
 	__atomic_store_n(&run->end, TRIAL_RETURNED, __ATOMIC_RELEASE);
 }
 
+/* A TCP socket whose connections do not leave the node. No module can make one itself. */
+static int near_socket(void)
+{
+	const struct linger reset = { 1, 0 };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int r;
+
+	if (fd < 0)
+		return -errno;
+	setsockopt(fd, SOL_SOCKET, SO_LINGER, &reset, sizeof(reset));
+	if (setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, "lo", 2) == 0)
+		return fd;
+	r = -errno;
+	close(fd);
+	return r;
+}
+
 /* What a module has: no descriptors but those given. `end` is kept, it tells the parent that we are
  * gone.
  */
@@ -116,6 +133,8 @@ static int prepare(const struct side *side, int end)
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair) < 0)
 		return -errno;
 	s->fd = pair[0];
+	s->near[0] = near_socket();
+	s->near[1] = near_socket();
 	s->file = open(STAGE_PATH(s, PLACE_BUNDLE, STAGE_DATA), O_RDONLY | O_CLOEXEC);
 	return s->file < 0 ? -errno : 0;
 }

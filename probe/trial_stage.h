@@ -61,6 +61,7 @@ struct stage {
 	bool contained;	    /* of a process that makes trials: modules are in a leaf */
 	char *leaf;	    /* where to tell the directory of a leaf for as long as there is one */
 	int file;	    /* and a file of the bundle, opened for reading */
+	int near[2]; /* and TCP sockets that reach no farther than lo, or -errno; a connect each */
 	uint16_t proxy_port;
 	uint16_t service_port;
 	struct in6_addr link_local;

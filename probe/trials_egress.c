@@ -3,7 +3,6 @@
 
 #include <arpa/inet.h>
 #include <errno.h>
-#include <fcntl.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <string.h>
@@ -59,7 +58,7 @@ struct target {
 		struct sockaddr_in6 v6;
 	} address;
 	socklen_t len;
-	const char *interface; /* to which the socket is bound, so that nothing leaves the node */
+	bool near; /* with a socket from which nothing leaves the node */
 };
 
 static void set_v4(struct target *ret, uint32_t address, uint16_t port)
@@ -85,7 +84,7 @@ static int set_target(const struct stage *s, const struct trial *t, struct targe
 	static const struct in6_addr mapped = { .s6_addr = { [10] = 0xff, 0xff, 127, 0, 0, 1 } };
 	uint16_t port = t->args[1] ? s->proxy_port : s->service_port;
 
-	ret->interface = NULL;
+	ret->near = false;
 	switch (t->args[0]) {
 	case TO_LOOPBACK:
 		set_v4(ret, INADDR_LOOPBACK, port);
@@ -104,7 +103,7 @@ static int set_target(const struct stage *s, const struct trial *t, struct targe
 		return 0;
 	case TO_LINK_LOCAL:
 		set_v4(ret, 0xa9fea9feU, port);
-		ret->interface = "lo";
+		ret->near = true;
 		return 0;
 	case TO_OWN_LINK_LOCAL:
 		if (s->link_local_scope == 0)
@@ -119,13 +118,8 @@ static int set_target(const struct stage *s, const struct trial *t, struct targe
 /* Nobody answers for what is not this node's own address: that the kernel sets out is enough. */
 static int start_connect(int fd, const struct target *to)
 {
-	int r;
+	int r = fd < 0 ? fd : result(connect(fd, &to->address.any, to->len));
 
-	if (fcntl(fd, F_SETFL, O_NONBLOCK) < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_BINDTODEVICE, to->interface,
-		       (socklen_t)strlen(to->interface)) < 0)
-		return -errno;
-	r = result(connect(fd, &to->address.any, to->len));
 	return r == -EINPROGRESS ? 0 : r;
 }
 
@@ -137,10 +131,12 @@ static int try_connect(const struct stage *s, const struct trial *t)
 
 	if (r < 0)
 		return r;
+	if (to.near)
+		return start_connect(s->near[t->args[1]], &to);
 	fd = tcp(to.address.any.sa_family);
 	if (fd < 0)
 		return fd;
-	r = to.interface ? start_connect(fd, &to) : result(connect(fd, &to.address.any, to.len));
+	r = result(connect(fd, &to.address.any, to.len));
 	close(fd);
 	return r;
 }
