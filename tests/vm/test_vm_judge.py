@@ -239,8 +239,8 @@ def test_only_a_crash_gets_a_second_boot():
 
 
 def test_the_machine_for_each_qemu():
-    assert "max,la57=off,cx16=off" in qemu.machine("amd64", "tcg", (7, 2), 512, 1)
-    assert "max,la57=off" in qemu.machine("amd64", "tcg", (10, 0), 512, 1)
+    assert "max,la57=off,erms=off,fsrm=off,cx16=off" in qemu.machine("amd64", "tcg", (7, 2), 512, 1)
+    assert "max,la57=off,erms=off,fsrm=off" in qemu.machine("amd64", "tcg", (10, 0), 512, 1)
     assert "host" in qemu.machine("amd64", "kvm", (10, 0), 512, 1)
 
 

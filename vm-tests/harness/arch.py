@@ -33,10 +33,11 @@ ARCHES = {
             suite="bookworm",
             qemu=("qemu-system-x86",),
             machine="q35",
-            # Five levels of page tables cost an eighth of the time. QEMU 7.2 emulates them and
-            # cmpxchg16b wrongly enough to crash one 6.12 guest of eight.
-            cpu="max,la57=off",
-            old_cpu="max,la57=off,cx16=off",
+            # Five levels of page tables cost an eighth of the time. So does the word that copying by bytes
+            # is fast (ERMS, FSRM): Linux then clears and copies pages so, and emulated it is slow. QEMU 7.2
+            # emulates page tables and cmpxchg16b wrongly enough to crash one 6.12 guest of eight.
+            cpu="max,la57=off,erms=off,fsrm=off",
+            old_cpu="max,la57=off,erms=off,fsrm=off,cx16=off",
             console="ttyS0",
             magic=b"",
             pe=0x8664,
