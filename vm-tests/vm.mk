@@ -27,7 +27,7 @@ $(VM_LIVE): $(B)/vm/live/%: $(B)/rel/tests/live/%.c.o $(VM_FAKE) $(ARCHIVES_rel)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LINK_rel) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
 
-.PHONY: vm-check vm-shell vm-record vm-fetch vm-build
+.PHONY: vm-check vm-shell vm-mutants vm-record vm-fetch vm-build
 vm-build: all $(VM_PROGRAMS) $(VM_LIVE) $(ATTACKER) $(B)/record
 
 # The same for another architecture, with Debian's cross compiler out of the private apt root.
@@ -42,6 +42,9 @@ vm-check: vm-build $(VM_CROSS) ## boot every kernel of the matrix; ROW=name one,
 
 vm-shell: vm-build $(VM_CROSS) ## a prompt on the kernel of ROW=name
 	@vm-tests/vm shell --build $(B) $(ROW:%=--row %)
+
+vm-mutants: vm-build ## does the matrix notice? One thing wrong at a time, and the row that must turn red; MUTANT=word for some
+	@vm-tests/mutants --build $(B) $(MUTANT)
 
 vm-record: vm-build $(VM_CROSS) ## the machines of ROW="name …" as recorded ones, into tests/fake/trees
 	@vm-tests/vm record --build $(B) $(foreach row,$(ROW),--row $(row))

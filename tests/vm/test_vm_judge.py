@@ -18,11 +18,17 @@ RUNS = [rows.Run("report", "user", "report", 9, "", [], ["/p"]), rows.Run("launc
         rows.Run("tests", "user", "tap", 9, "", [], ["/t"])]
 
 
+def trial(verdict="held", control="success", confined="EACCES", expected="denied"):
+    return {"trial": "t.one", "what": "try", "expected": expected, "verdict": verdict, "control": control, "confined": confined}
+
+
 def document(abi=6, **statuses):
     got = {"filesystem": "enforced", "ipc": "enforced", "net.egress-any": "unavailable", **statuses}
     return {
         "sandbox": {"enforcement": dict(got)},
-        "capabilities": [{"name": n, "status": s, "why": "because"} for n, s in got.items()],
+        "capabilities": [
+            {"name": n, "status": s, "why": "because", "evidence": [trial()]} for n, s in got.items()
+        ],
         "kernel": {
             "landlock": {"state": "present", "abi": {"answer": "yes", "got": str(abi)}},
             "cgroup": {"layout": "unified"},
@@ -77,6 +83,23 @@ def test_two_parts_of_a_report_must_agree():
     two = document()
     two["sandbox"]["enforcement"]["ipc"] = "unavailable"
     assert "ipc: unavailable in the sandbox report" in compare.compare_report(ROW, TABLE, two)[0]
+
+
+def test_a_probe_that_claims_what_it_did_not_see():
+    def compared(*evidence):
+        claims = document()
+        claims["capabilities"][1]["evidence"] = list(evidence)
+        return compare.compare_report(ROW, TABLE, claims)
+
+    nothing = ["ipc: enforced, and nothing was denied in its trials"]
+    same(compared(), nothing)
+    same(compared({"answer": "yes", "call": "x"}), nothing)
+    same(compared(trial(expected="allowed", confined="success")), nothing)
+    same(compared(trial("no control", "ENOSYS", "ENOSYS")), nothing)
+    same(compared(trial(), trial("broken", confined="success")), ["ipc: enforced, and the trial t.one is broken"])
+    same(compared(trial(), trial("lost")), ["ipc: enforced, and the trial t.one is lost"])
+    same(compared(trial(confined="success")), ["ipc: a trial is called held although the sandbox made no difference"])
+    same(compared(trial(control="EBADF", confined="EPERM")), [])
 
 
 def test_a_probe_that_was_lost():

@@ -47,6 +47,22 @@ def statuses(document):
     return {c["name"]: c["status"] for c in document["capabilities"]}
 
 
+def untried(document):
+    """Capabilities called enforced although the report's own trials do not carry it."""
+    for capability in document["capabilities"]:
+        if capability["status"] != "enforced":
+            continue
+        trials = [e for e in capability["evidence"] if "trial" in e]
+        bad = [e for e in trials if e["verdict"] in ("broken", "lost")]
+        held = [e for e in trials if e["expected"] == "denied" and e["verdict"] == "held"]
+        if bad:
+            yield f"{capability['name']}: enforced, and the trial {bad[0]['trial']} is {bad[0]['verdict']}"
+        elif any(e["confined"] in (e["control"], "success") for e in held):
+            yield f"{capability['name']}: a trial is called held although the sandbox made no difference"
+        elif not held:
+            yield f"{capability['name']}: enforced, and nothing was denied in its trials"
+
+
 def compare_report(row, table, document):
     """Differences between the report and the table; `row.status` None means what its ABI entitles to."""
     differences = []
@@ -68,6 +84,7 @@ def compare_report(row, table, document):
     for name, status in enforcement.items():
         if got.get(name) != status:
             differences.append(f"{name}: {status} in the sandbox report, {_word(got.get(name))} in the capabilities")
+    differences += untried(document)
     for path, value in row.expect.items():
         seen = _word(fact(document["kernel"], path))
         if seen != value:
