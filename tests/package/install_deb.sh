@@ -11,6 +11,7 @@ if [ "${1-}" != --inside ]; then
 	elif dpkg-query --admindir="${2-}/var/lib/dpkg" -W -f '${Status}' oarbank-probe 2>/dev/null | grep -q ' installed'; then
 		why="oarbank-probe is installed here"
 	fi
+	[ -n "$why" ] || why=$(unshare --mount --propagation private true 2>&1)
 	if [ -z "$why" ]; then
 		dir=$(mktemp -d)
 		unshare --mount --propagation private -- "$0" --inside "$dir" "$@"
