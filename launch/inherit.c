@@ -110,7 +110,10 @@ int inherit_limits(const struct kernel *k, struct fault *why)
 {
 	int r = k->rlimit(k, RLIMIT_CORE, 1, 1);
 
-	if (r < 0 && r != -EPERM)
+	/* Where it is 0 for good, it can still be set to that. */
+	if (r == -EPERM)
+		r = k->rlimit(k, RLIMIT_CORE, 0, 0);
+	if (r < 0)
 		return fault_errno(why, "set the core limit", NULL, -r);
 	raise_oom_score(k);
 	return 0;

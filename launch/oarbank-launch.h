@@ -49,13 +49,9 @@ struct oarbank_launch_options {
 	size_t size;	      /* set by oarbank_launch_options_init() */
 	const char *launcher; /* NULL: OARBANK_SANDBOX_EXEC in `envp`, or oarbank-sandbox beside the
 				 program that runs */
-	/* The file of the policy. No writable root of it may have a cgroup file system mounted in
-	 * it: the module could leave its container. oarbank-run(1) looks for that; this library
-	 * does not read the policy.
-	 */
-	const char *policy;
-	char *const *argv;     /* the module's; argv[0] is an absolute path */
-	char *const *envp;     /* NULL: environ */
+	const char *policy;   /* its file */
+	char *const *argv;    /* the module's; argv[0] is an absolute path */
+	char *const *envp;    /* NULL: environ */
 	const char *directory; /* to start in; NULL: this one */
 	int stdio[3];	       /* its descriptors 0, 1 and 2: 0, 1 and 2; -1, and
 				  one of these that is not open: /dev/null */

@@ -368,8 +368,9 @@ static int fill_standard(struct fault *why)
 	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
 		int r = k->fcntl(k, fd, F_GETFD, 0);
 
-		if (r == -EBADF)
-			r = k->open(k, "/dev/null", O_RDWR);
+		if (r != -EBADF)
+			continue;
+		r = k->open(k, "/dev/null", O_RDWR);
 		if (r < 0)
 			return fault_errno(why, "a standard descriptor is closed, and to open",
 					   "/dev/null", -r);

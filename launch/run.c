@@ -239,6 +239,23 @@ static void let_go_of_leaf(const struct kernel *k, struct run *run)
 	run->container.leaf.fd = -1;
 }
 
+/* A filter around this process may refuse what a module is waited for and ended by. Asked with
+ * calls that have no effect.
+ */
+static int check_calls(const struct kernel *k, struct fault *why)
+{
+	struct ended ended;
+	int r = k->poll(k, NULL, 0, 0);
+
+	if (r < 0)
+		return fault_errno(why, "a module could not be waited for: poll", NULL, -r);
+	r = k->wait(k, 0, WEXITED | WNOHANG | WNOWAIT, &ended);
+	if (r < 0 && r != -ECHILD)
+		return fault_errno(why, "a module could not be waited for: waitid", NULL, -r);
+	r = k->kill(k, k->getpid(k), 0);
+	return r < 0 ? fault_errno(why, "a module could not be ended: kill", NULL, -r) : 0;
+}
+
 /* One of ours that is not open is /dev/null. What this process opens from now on gets its number,
  * and must not become the module's.
  */
@@ -310,6 +327,8 @@ int run_start(const struct kernel *k, const struct run_options *o, struct run *r
 	for (int fd = 0; fd < 3; fd++)
 		changed.stdio[fd] = standard(k, o, fd);
 	r = check_proc(k, why);
+	if (r == 0)
+		r = check_calls(k, why);
 	if (r == 0)
 		r = network_new(k, &changed, &run.network, why);
 	if (r < 0)

@@ -292,6 +292,12 @@ int facts_gather(const struct kernel *k, const struct gather_options *options, s
 
 	if (board == MAP_FAILED)
 		return fault_errno(why, "share memory with the probes", NULL, errno);
+	/* A filter around us may refuse it. Then a probe that hangs could not be told. */
+	if (poll(NULL, 0, 0) < 0) {
+		err = fault_errno(why, "wait for the probes", NULL, errno);
+		munmap(board, sizeof(*board));
+		return err;
+	}
 	err = gather(&r, why);
 	if (err < 0) {
 		munmap(board, sizeof(*board));

@@ -15,6 +15,7 @@
 #include "probe/clock.h"
 #include "probe/trial.h"
 #include "probe/trial_confine.h"
+#include "probe/trial_needs.h"
 #include "probe/trial_parent.h"
 
 /* How long a killed child may take to go; one stuck in the kernel is left behind. */
@@ -356,9 +357,14 @@ void trial_host(struct trial_board *board, int alive, int done)
 	struct fault why;
 	sigset_t all;
 
-	/* What ends the report, such as a key at its terminal, must not end the one that cleans up.
+	/* What ends the report, such as a key at its terminal, must not end the one that cleans up:
+	 * its group is one of the needs.
 	 */
-	setpgid(0, 0);
+	if (trial_needs(&why) < 0) {
+		text_copy(f->why, sizeof(f->why), why.text);
+		f->state = TRIALS_IMPOSSIBLE;
+		return;
+	}
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);

@@ -78,11 +78,15 @@ static bool closes_within(int fd, uint32_t ms)
 	for (;;) {
 		uint64_t now = clock_micros();
 		struct pollfd p = { .fd = fd, .events = POLLIN };
+		int r;
 
 		if (now >= deadline)
 			return false;
-		if (poll(&p, 1, (int)((deadline - now + 999) / 1000)) > 0)
+		r = poll(&p, 1, (int)((deadline - now + 999) / 1000));
+		if (r > 0)
 			return true;
+		if (r < 0 && errno != EINTR)
+			return false;
 	}
 }
 

@@ -12,6 +12,7 @@
 
 #include "kabi/lines.h"
 #include "kabi/text.h"
+#include "probe/trial_needs.h"
 
 #define BACKLOG 128
 #define PORT_TRIES 8
@@ -219,15 +220,18 @@ static void make_shared(struct stage *s)
 {
 	/* Small, since a user has a limit for all of them together: struct mq_attr. */
 	const long attributes[8] = { [1] = 1, [2] = 1 };
-	int queue = (int)syscall(SYS_mq_open, base_name(s->dir),
-				 O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, attributes);
+	int queue = -1;
 	void *at;
 
+	if (trial_can_remove_queue())
+		queue = (int)syscall(SYS_mq_open, base_name(s->dir),
+				     O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600, attributes);
 	if (queue >= 0) {
 		text_copy(s->queue, sizeof(s->queue), base_name(s->dir));
 		close(queue);
 	}
-	s->segment = shmget(IPC_PRIVATE, sizeof(STAGE_TEXT), 0600);
+	if (trial_can_remove_segment())
+		s->segment = shmget(IPC_PRIVATE, sizeof(STAGE_TEXT), 0600);
 	if (s->segment < 0)
 		return;
 	at = shmat(s->segment, NULL, 0);

@@ -1,5 +1,6 @@
 #include "probe/trial_stage.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <ftw.h>
@@ -97,20 +98,23 @@ static int fill(struct stage *s)
 /* ---- the victim ---- */
 
 /* Sleeps until it is killed. SIGURG and SIGWINCH do nothing to it by default, SIGIO is ignored. */
-static void be_victim(const struct stage *s)
+static void be_victim(const struct stage *s, int ready)
 {
 	int fd = open(STAGE_PATH(s, PLACE_OUTSIDE, STAGE_DATA), O_RDWR);
 
+	/* Out of the way of the number that is to be the file's. */
+	ready = fcntl(ready, F_DUPFD, STAGE_VICTIM_FD + 1);
 	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 || getppid() != s->host)
 		_exit(1);
 	setpgid(0, 0);
 	signal(SIGIO, SIG_IGN);
 	/* Yama lets a process be traced by its parents alone, but for those it names. */
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
-	if (fd < 0 || dup2(fd, STAGE_VICTIM_FD) < 0)
+	/* It holds nothing of ours: by the end of a pipe we see that others have ended. */
+	if (fd < 0 || dup2(fd, STAGE_VICTIM_FD) < 0 || write(ready, "", 1) != 1 ||
+	    close_range(STAGE_VICTIM_FD + 1, ~0U, 0) < 0 ||
+	    close_range(0, STAGE_VICTIM_FD - 1, 0) < 0)
 		_exit(1);
-	close_range(STAGE_VICTIM_FD + 1, ~0U, 0);
-	close_range(0, STAGE_VICTIM_FD - 1, 0);
 	for (;;)
 		pause();
 }
@@ -119,22 +123,22 @@ static int start_victim(struct stage *s)
 {
 	int ready[2];
 	char byte;
+	bool said;
 	pid_t pid;
 
 	if (pipe2(ready, O_CLOEXEC) < 0)
 		return -errno;
 	pid = fork();
 	if (pid == 0)
-		be_victim(s);
+		be_victim(s, ready[1]);
 	close(ready[1]);
-	/* It closes its end once it has prepared itself. */
-	if (pid > 0 && read(ready[0], &byte, 1) < 0)
-		byte = 0;
+	/* It says so once it is prepared, and then closes its end. */
+	said = pid > 0 && read(ready[0], &byte, 1) == 1 && read(ready[0], &byte, 1) == 0;
 	close(ready[0]);
 	if (pid < 0)
 		return -EAGAIN;
 	s->victim = pid;
-	return 0;
+	return said ? 0 : -ECHILD;
 }
 
 /* ---- GPUs ---- */
@@ -198,10 +202,26 @@ void stage_remove(const char *dir)
 	nftw(dir, remove_one, 1, FTW_DEPTH | FTW_PHYS);
 }
 
+/* What cannot be listed is not found when it is to be removed. */
+static int check_list(const char *dir)
+{
+	DIR *d = opendir(dir);
+	int r = 0;
+
+	if (!d)
+		return -errno;
+	errno = 0;
+	if (!readdir(d))
+		r = errno ? -errno : -ENODATA;
+	closedir(d);
+	return r;
+}
+
 /* A name of its own in `parent`. */
 static int make_directory(const char *parent, char dir[STAGE_DIR_MAX])
 {
 	struct text t = text_start(dir, STAGE_DIR_MAX);
+	int r;
 
 	text_add(&t, parent);
 	text_add(&t, "/" PREFIX "XXXXXX");
@@ -213,7 +233,12 @@ static int make_directory(const char *parent, char dir[STAGE_DIR_MAX])
 		*dir = '\0';
 		return -errno;
 	}
-	return 0;
+	r = check_list(dir);
+	if (r < 0) {
+		rmdir(dir);
+		*dir = '\0';
+	}
+	return r;
 }
 
 static bool runs_programs(const char *parent)

@@ -222,7 +222,7 @@ static int world_poll(const struct kernel *k, struct pollfd *fds, unsigned count
 		return r;
 	for (unsigned i = 0; i < count; i++)
 		fds[i].revents = 0;
-	if (!keeper && w->news) {
+	if (count > 0 && !keeper && w->news) {
 		fds[0].revents = POLLIN;
 		return 1;
 	}
