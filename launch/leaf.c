@@ -198,8 +198,13 @@ int leaf_make(const struct kernel *k, const struct delegation *d, const struct l
 	      struct leaf *ret, struct fault *why)
 {
 	struct leaf leaf = { .fd = -1 };
-	int r = -EAGAIN;
+	int r = k->rmdir(k, "");
 
+	/* A filter around this process may refuse to remove it. No name at all is not there. */
+	if (r != -ENOENT)
+		return fault_errno(why, "a container could not be removed: rmdir", NULL,
+				   r < 0 ? -r : EIO);
+	r = -EAGAIN;
 	for (int i = 0; r == -EAGAIN && i < NAME_TRIES; i++) {
 		if (!name_it(k, d, &leaf))
 			return fault_errno(why, "make a container in", d->dir, ENAMETOOLONG);

@@ -410,10 +410,18 @@ static void take_listener(struct supervisor *s)
 static void on_listener(struct supervisor *s, uint32_t events)
 {
 	struct sc_notif notif;
+	int r = -EIO; /* the listener itself says so */
 
-	if (events & EPOLLIN && notify_receive(s->listener, &notif) == 0)
+	if (events & EPOLLIN)
+		r = notify_receive(s->listener, &notif);
+	else if (!(events & (EPOLLHUP | EPOLLERR)))
+		return;
+	if (r == 0)
 		take_call(s, &notif);
-	else if (events & (EPOLLHUP | EPOLLERR))
+	/* Whoever called may be gone. When calls cannot be received at all, they fail rather than
+	 * wait for ever.
+	 */
+	else if (r != -EINTR && r != -ENOENT)
 		end(s);
 }
 
@@ -427,6 +435,8 @@ bool supervisor_run(struct supervisor *s)
 	struct epoll_event events[EVENTS_MAX];
 	int n = epoll_wait(s->epoll, events, EVENTS_MAX, 0);
 
+	if (n < 0 && errno != EINTR)
+		end(s);
 	for (int i = 0; i < n && !is_over(s); i++) {
 		uint32_t what = events[i].data.u32;
 

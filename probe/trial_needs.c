@@ -11,43 +11,49 @@
 
 #include "kabi/text.h"
 
-/* Each returns 0 when the call does what it is for, else the errno. */
+/* Each returns 0 when the call answers as the kernel does, else the errno. A filter may also say
+ * that all went well.
+ */
+static int unless(bool as_the_kernel)
+{
+	return as_the_kernel ? 0 : errno ? errno : EIO;
+}
 
 static int ask_kill(void)
 {
-	return kill(getpid(), 0) < 0 ? errno : 0;
+	return unless(kill(getpid(), 0) == 0);
 }
 
 static int ask_group(void)
 {
-	return setpgid(0, 0) < 0 ? errno : 0;
+	return unless(setpgid(0, 0) == 0);
 }
 
 /* We are no child of ours. */
 static int ask_wait(void)
 {
-	return waitpid(getpid(), NULL, WNOHANG) < 0 && errno == ECHILD ? 0 : errno;
+	return unless(waitpid(getpid(), NULL, WNOHANG) < 0 && errno == ECHILD);
 }
 
 static int ask_poll(void)
 {
-	return poll(NULL, 0, 0) < 0 ? errno : 0;
+	return unless(poll(NULL, 0, 0) == 0);
 }
 
 static int ask_close_range(void)
 {
-	return close_range(~0U, ~0U, 0) < 0 ? errno : 0;
+	return unless(close_range(~0U, ~0U, 0) == 0);
 }
 
 /* No name at all is not there. */
 static int ask_unlink(void)
 {
-	return unlink("") < 0 && errno == ENOENT ? 0 : errno;
+	return unless(unlink("") < 0 && errno == ENOENT);
 }
 
 static int ask_rmdir(void)
 {
-	return rmdir("") < 0 && errno == ENOENT ? 0 : errno;
+	return unless(rmdir("") < 0 && errno == ENOENT);
 }
 
 static const struct need {
@@ -67,9 +73,11 @@ static const struct need {
 int trial_needs(struct fault *why)
 {
 	for (size_t i = 0; i < sizeof(needs) / sizeof(needs[0]); i++) {
-		int err = needs[i].ask();
 		char name[ERRNO_NAME_MAX];
+		int err;
 
+		errno = 0;
+		err = needs[i].ask();
 		if (!err)
 			continue;
 		fault_join(why, needs[i].call, ": ", errno_name(err, name), ": ", needs[i].without,

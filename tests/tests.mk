@@ -38,7 +38,25 @@ $(ATTACKER): $(ATTACKER_OBJECTS)
 	$(call step,LINK,$@)
 	$(Q)$(CC) $(if $(call static_lib,libc.a),-static) -o $@ $^ -pthread $(LDFLAGS)
 
-check: all $(B)/record $(B)/dev/oarbank-probe $(B)/dev/oarbank-egress $(UNIT) $(REPLAY) $(LIVE) $(ATTACKER) ## run every test
+# A filter that refuses, and a module that tells whether it is confined; static, to start with few calls.
+REFUSE := $(B)/refuse/refuse $(B)/refuse/module
+
+$(B)/refuse/%.c.o: tests/refuse/%.c
+	$(call step,CC,$<)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu17 $(WARN_C) $(CPPFLAGS) -O1 -g -MMD -MP -c -o $@ $<
+$(B)/refuse/refuse: $(B)/refuse/refuse.c.o
+	$(call step,LINK,$@)
+	$(Q)$(CC) -o $@ $^ -lseccomp $(LDFLAGS)
+$(B)/refuse/module: $(B)/refuse/module.c.o
+	$(call step,LINK,$@)
+	$(Q)$(CC) $(if $(call static_lib,libc.a),-static) -o $@ $^ $(LDFLAGS)
+
+.PHONY: check-refused
+check-refused: all $(REFUSE) ## every system call refused, one at a time: nothing hangs, claims more or is left
+	@BUILD=$(B) tests/refuse/test_refused.py --all
+
+check: all $(B)/record $(B)/dev/oarbank-probe $(B)/dev/oarbank-egress $(UNIT) $(REPLAY) $(LIVE) $(ATTACKER) $(REFUSE) ## run every test
 	@tests/run --build $(B) $(SCRIPTS) $(LIVE) $(UNIT) $(REPLAY)
 
 check-live: all $(B)/dev/oarbank-probe $(LIVE) ## run the tests that ask this kernel
