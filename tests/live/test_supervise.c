@@ -15,6 +15,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/epoll.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
@@ -361,6 +362,40 @@ static void mistakes_are_told_as_the_kernel_does(void **state)
 	accept_all(place.proxy);
 }
 
+/* docs/supervision.md: what was made of a socket before it is connected stands for the old one. */
+static int has_old_sockets(void)
+{
+	struct epoll_event event = { .events = EPOLLIN | EPOLLOUT };
+	int fd = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
+	int copy;
+	int epoll = epoll_create1(0);
+	int r;
+
+	EXPECT(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
+	r = connect_to(fd, "127.0.0.1", place.port);
+	EXPECT(r == 0 || r == EINPROGRESS);
+	EXPECT(epoll_wait(epoll, &event, 1, 0) == 0);
+	EXPECT(epoll_ctl(epoll, EPOLL_CTL_MOD, fd, &event) < 0 && errno == ENOENT);
+	EXPECT(epoll_ctl(epoll, EPOLL_CTL_ADD, fd, &event) == 0);
+	EXPECT(epoll_wait(epoll, &event, 1, 5000) == 1 && event.events == EPOLLOUT);
+
+	fd = socket(AF_INET, SOCK_STREAM, 0);
+	copy = dup(fd);
+	EXPECT(connect_to(fd, "127.0.0.1", place.port) == 0);
+	EXPECT(write(fd, "x", 1) == 1);
+	EXPECT(send(copy, "x", 1, MSG_NOSIGNAL) < 0 && (errno == ENOTCONN || errno == EPIPE));
+	EXPECT(recv(copy, &event, 1, 0) < 0 && errno == ENOTCONN);
+	EXPECT(connect_to(copy, "127.0.0.1", place.port) == 0);
+	return write(copy, "x", 1) == 1 ? 0 : 1;
+}
+
+static void what_was_there_before_stands_for_the_old_socket(void **state)
+{
+	(void)state;
+	assert_int_equal(supervise(has_old_sockets, NULL), 0);
+	accept_all(place.proxy);
+}
+
 static int is_refused_by_nobody_there(void)
 {
 	int fd = socket(AF_INET, SOCK_STREAM, 0);
@@ -404,6 +439,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(nor_is_any_other_address),
 		cmocka_unit_test(flags_and_options_are_kept),
 		cmocka_unit_test(mistakes_are_told_as_the_kernel_does),
+		cmocka_unit_test(what_was_there_before_stands_for_the_old_socket),
 		cmocka_unit_test(a_proxy_that_is_gone_is_an_ordinary_error),
 	};
 
