@@ -19,7 +19,7 @@ install-docs: $(COMPLETIONS)
 	install -D -m 0644 $(B)/completions/bash $(BASH_DIR)/oarbank-probe
 	install -D -m 0644 $(B)/completions/zsh $(ZSH_DIR)/_oarbank-probe
 	install -D -m 0644 $(B)/completions/fish $(FISH_DIR)/oarbank-probe.fish
-	install -D -m 0644 -t $(DOC_DIR) README.md CHANGELOG.md docs/architecture.md docs/kernels.md docs/programs.md
+	install -D -m 0644 -t $(DOC_DIR) README.md CHANGELOG.md docs/architecture.md docs/kernels.md docs/programs.md docs/supervision.md
 	install -D -m 0644 -t $(DOC_DIR)/examples $(wildcard docs/examples/*) docs/oarbank-agent.service.example
 	chmod 0755 $(DOC_DIR)/examples/oarbank.fact
 
