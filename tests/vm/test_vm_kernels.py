@@ -62,7 +62,7 @@ def test_images_that_are_none():
     good = bzimage(lzma.compress(elf()))
     raises(payload.PayloadError, "HdrS", payload.vmlinux, bytes(4096))
     raises(payload.PayloadError, "2.07", payload.vmlinux, bzimage(b"x" * 20, version=0x207))
-    raises(payload.PayloadError, "outside", payload.vmlinux, good[: len(good) // 2])
+    raises(payload.DamagedError, "outside", payload.vmlinux, good[: len(good) // 2])
     raises(payload.PayloadError, "no known compression", payload.vmlinux, bzimage(b"plain bytes"))
     raises(payload.PayloadError, "PVH", payload.vmlinux, bzimage(lzma.compress(elf(kind=17))))
     raises(payload.PayloadError, "PVH", payload.vmlinux, bzimage(lzma.compress(elf(note=b"Xfn\0"))))
@@ -111,21 +111,24 @@ def test_a_folder_of_kernels():
     with tempfile.TemporaryDirectory() as directory:
         write(f"{directory}/vmlinuz-9.9", image)
         write(f"{directory}/Image-9.9", flat_image("riscv64"))
-        write(f"{directory}/linux-image-9_1_amd64.deb", b"not a package")
-        write(f"{directory}/linux-image-9_2_amd64.deb", b"not a package")
+        write(f"{directory}/bzImage-cut", image[: len(image) // 2])
+        write(f"{directory}/linux-image-9-unsigned_1_amd64.deb", b"not a package")
+        write(f"{directory}/linux-image-9-unsigned_2_amd64.deb", b"not a package")
         write(f"{directory}/notes.txt", b"to read\n")
         os.makedirs(f"{directory}/folder")
         said = []
         found = matrix.dropped_in(directory, said.append)
         same({row.name: row.arch for row in found},
-             {"dir-image-9.9": "riscv64", "dir-vmlinuz-9.9": "amd64",
-              "dir-linux-image-9_1_amd64": arches.host(), "dir-linux-image-9_2_amd64": arches.host()})
+             {"dir-image-9.9": "riscv64", "dir-bzimage-cut": "amd64", "dir-9": arches.host(), "dir-9-3": arches.host(),
+              "dir-9.9": "amd64"})
         same(said, [f"{directory}/notes.txt is no kernel image and no .deb: left out"])
         for row in found:
             same((row.source.startswith(f"file:{directory}/"), row.abi, row.status), (True, None, None))
-        bad = next(row for row in found if row.name == "dir-linux-image-9_1_amd64")
-        error = store(directory).kernels([bad])[bad.source, bad.arch]
-        assert isinstance(error, debian.DebianError) and "9_1" in str(error), error
+        answers = store(directory).kernels(found)
+        why = {row.name: answers[row.source, row.arch] for row in found}
+        same([name for name in why if isinstance(why[name], fetch.Kernel)], ["dir-image-9.9", "dir-9.9"])
+        assert "unsigned_1" in str(why["dir-9"]) and "unsigned_2" in str(why["dir-9-3"]), why
+        assert "bzImage-cut" in str(why["dir-bzimage-cut"]) and "outside of the file" in str(why["dir-bzimage-cut"]), why
     with tempfile.TemporaryDirectory() as directory:
         raises(fetch.FetchError, "no kernel image", matrix.dropped_in, directory, print)
 

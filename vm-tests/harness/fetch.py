@@ -213,6 +213,8 @@ class Store:
         def fill(directory):
             try:
                 raw = payload.flat_image(image, arch) if ARCHES[arch].magic else payload.vmlinux(image)
+            except payload.DamagedError as problem:
+                raise FetchError(f"{image_path}: {problem}")
             except payload.PayloadError as problem:
                 self.say(f"{os.path.basename(image_path)} boots as it is: {problem}")
                 raw = image

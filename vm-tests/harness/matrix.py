@@ -250,7 +250,7 @@ class Matrix:
                 os.replace(files[0], files[0] + ".first")
                 outcome = qemu.boot(command, files, seconds, lambda word: self.progress.state(row.name, word + " again"))
             verdict = compare.judge(row, self.table, runs, outcome)
-            verdict.notes, verdict.kernel = notes, kernel.release or verdict.kernel
+            verdict.notes, verdict.kernel = notes, verdict.kernel or kernel.release
             keep(directory, outcome, verdict)
             os.unlink(initrd)
         except FAULTS as problem:
@@ -311,7 +311,8 @@ def dropped_in(directory, say):
         if not arch:
             say(f"{path} is no kernel image and no .deb: left out")
             continue
-        name = "dir-" + re.sub(r"[^a-z0-9._-]", "-", base.removesuffix(".deb").lower())
+        stem = re.sub(r"^(linux-(image|binary)|vmlinu[xz])-|(-unsigned)?_.*|\.deb$", "", base)
+        name = "dir-" + re.sub(r"[^a-z0-9._-]", "-", stem.lower())
         if name in rows:
             name += f"-{len(rows)}"
         rows[name] = tables.Row(name, arch, f"file:{os.path.abspath(path)}", "", {}, None, None, None, {})

@@ -26,6 +26,10 @@ class PayloadError(Exception):
     pass
 
 
+class DamagedError(PayloadError):
+    """The image is not whole: nothing can boot it."""
+
+
 def compression(data):
     """The name of the compression `data` starts with, or None."""
     for magic, name in MAGICS:
@@ -75,7 +79,7 @@ def bzimage_payload(image):
     offset, length = struct.unpack_from("<II", image, 0x248)
     start = (setup_sectors + 1) * 512 + offset
     if length < 8 or start + length > len(image):
-        raise PayloadError("the payload lies outside the image")
+        raise DamagedError("its kernel ends outside of the file")
     payload = image[start : start + length]
     # The word is part of the stream's own format only for gzip.
     return payload if compression(payload) == "gzip" else payload[:-4]
