@@ -31,6 +31,7 @@ struct connection {
 	size_t head_len;
 	struct egress_scan scan;
 	struct egress_request request;
+	struct egress_body body;
 	struct lookup *lookup;
 	struct addrinfo *found;
 	const struct addrinfo *next; /* the address to try after this one */
@@ -120,6 +121,14 @@ static void end(struct connection *c, bool reset)
 	e->closed(e);
 }
 
+/* Closed with bytes unread, the client would see a reset before the answer. */
+static void linger(struct connection *c)
+{
+	shutdown(c->client.fd, SHUT_WR);
+	enter(c, PHASE_LINGER);
+	watch_for(c->client.watch, LOOP_READ);
+}
+
 static void refuse(struct connection *c, enum egress_refusal refusal, const char *detail)
 {
 	struct egress *e = c->egress;
@@ -133,10 +142,7 @@ static void refuse(struct connection *c, enum egress_refusal refusal, const char
 		end(c, true);
 		return;
 	}
-	/* Closed with bytes unread, the client would see a reset before the answer. */
-	shutdown(c->client.fd, SHUT_WR);
-	enter(c, PHASE_LINGER);
-	watch_for(c->client.watch, LOOP_READ);
+	linger(c);
 }
 
 /* ---- relaying ---- */
@@ -160,7 +166,11 @@ static void relay(struct connection *c, bool failed)
 	if (c->up.state == FLOW_BROKEN || c->down.state == FLOW_BROKEN || (failed && !moved)) {
 		end(c, true);
 	} else if (c->up.state == FLOW_DONE && c->down.state == FLOW_DONE) {
-		end(c, false);
+		close_side(&c->upstream, false);
+		if (c->up.behind)
+			linger(c);
+		else
+			end(c, false);
 	} else {
 		if (moved)
 			enter(c, PHASE_RELAY);
@@ -169,11 +179,14 @@ static void relay(struct connection *c, bool failed)
 	}
 }
 
-/* Make c->head what the server gets first. Returns its length, or -errno. */
+/* Make c->head what the server gets first. Returns its length, or -errno: -EBADMSG when its chunks
+ * are none.
+ */
 static long make_first(struct connection *c)
 {
 	size_t head = c->scan.line + 2;
 	size_t rest = c->head_len - head;
+	size_t of_body;
 	char *first;
 	long n;
 
@@ -185,31 +198,42 @@ static long make_first(struct connection *c)
 	if (!first)
 		return -ENOMEM;
 	n = egress_forward(c->head, head, &c->request, first, head + EGRESS_FORWARD_MORE);
+	c->body = egress_body_start(c->request.chunked, c->request.length);
+	of_body = egress_body_take(&c->body, c->head + head, rest);
+	if (n >= 0 && c->body.state == BODY_BAD)
+		n = -EBADMSG;
 	if (n < 0) {
 		free(first);
 		return n;
 	}
-	memcpy(first + n, c->head + head, rest);
+	memcpy(first + n, c->head + head, of_body);
 	free(c->head);
 	c->head = first;
-	return n + (long)rest;
+	c->up.body = &c->body;
+	c->up.behind = of_body < rest;
+	return n + (long)of_body;
 }
 
 static void start_relay(struct connection *c)
 {
 	static const char established[] = "HTTP/1.1 200 Connection established\r\n\r\n";
-	long n = make_first(c);
+	long n;
 
+	c->up = flow_start(c->client.fd, c->upstream.fd);
+	c->down = flow_start(c->upstream.fd, c->client.fd);
+	n = make_first(c);
 	freeaddrinfo(c->found);
 	c->found = NULL;
+	if (n == -EBADMSG) {
+		refuse(c, REFUSAL_MALFORMED, "");
+		return;
+	}
 	if (n < 0 || (c->request.kind == REQUEST_CONNECT &&
 		      !egress_send(c->client.fd, established, sizeof(established) - 1))) {
 		end(c, true);
 		return;
 	}
 	c->egress->log.served++;
-	c->up = flow_start(c->client.fd, c->upstream.fd);
-	c->down = flow_start(c->upstream.fd, c->client.fd);
 	c->up.first = c->head;
 	c->up.first_len = (size_t)n;
 	enter(c, PHASE_RELAY);

@@ -13,6 +13,7 @@
 #define ROUNDS 8
 /* After so little there is hardly more; whoever waits for it will say if there is. */
 #define SMALL (16 * 1024)
+#define SEEN_MAX 1024
 
 struct flow flow_start(int from, int to)
 {
@@ -79,9 +80,9 @@ static ssize_t pass_mark(const struct flow *flow)
 /* splice(2) goes no further at an urgent byte: it says that nothing came, or even the end, while
  * poll(2) says that there is something. Whoever speaks HTTP or TLS sends none, but to do harm.
  */
-static ssize_t take(const struct flow *flow)
+static ssize_t take_unseen(const struct flow *flow, size_t most)
 {
-	ssize_t n = splice(flow->from, NULL, flow->pipe[1], NULL, CHUNK,
+	ssize_t n = splice(flow->from, NULL, flow->pipe[1], NULL, most,
 			   SPLICE_F_NONBLOCK | SPLICE_F_MOVE);
 	int err = errno;
 
@@ -90,6 +91,39 @@ static ssize_t take(const struct flow *flow)
 	if (sockatmark(flow->from) == 1)
 		return pass_mark(flow);
 	errno = err;
+	return n;
+}
+
+/* What says where the body ends is looked at before it is taken. */
+static ssize_t take_seen(struct flow *flow)
+{
+	char seen[SEEN_MAX];
+	ssize_t n = flow->behind ? 0 : recv(flow->from, seen, sizeof(seen), MSG_PEEK);
+	size_t of_body;
+
+	if (n <= 0)
+		return n;
+	of_body = egress_body_take(flow->body, seen, (size_t)n);
+	flow->behind = of_body < (size_t)n;
+	errno = EBADMSG;
+	if (flow->body->state == BODY_BAD)
+		return -1;
+	if (of_body == 0)
+		return 0;
+	n = recv(flow->from, seen, of_body, 0);
+	return n == (ssize_t)of_body ? write(flow->pipe[1], seen, of_body) : -1;
+}
+
+static ssize_t take(struct flow *flow)
+{
+	uint64_t sure = flow->body ? egress_body_sure(flow->body) : CHUNK;
+	ssize_t n;
+
+	if (sure == 0)
+		return take_seen(flow);
+	n = take_unseen(flow, sure < CHUNK ? (size_t)sure : CHUNK);
+	if (n > 0 && flow->body)
+		egress_body_pass(flow->body, (uint64_t)n);
 	return n;
 }
 

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+#include "launch/egress_body.h"
+
 /* Pipes with nothing in them, for whichever flow is the next to need one: a flow holds one only
  * while its receiver is slower than its sender.
  */
@@ -30,6 +32,11 @@ struct flow {
 	const char *first;     /* to be sent before anything else; the caller's */
 	size_t first_len;
 	size_t held; /* in the pipe */
+	/* Only what is of this body is moved: the caller's; NULL: all that comes. Behind it
+	 * everything is taken for the end, and `behind` tells that there was something.
+	 */
+	struct egress_body *body;
+	bool behind;
 	int pipe[2]; /* -1: none */
 };
 

@@ -86,23 +86,51 @@ static struct slice next_line(const char **at, const char *end)
 	return line;
 }
 
-/* Digits, and spaces around them. */
-static bool is_length(struct slice value)
+/* Without the spaces around it. */
+static struct slice trimmed(struct slice s)
 {
-	const char *end = value.at + value.len;
-	const char *at = value.at + span(value.at, end, " \t");
-	size_t n = span(at, end, DIGIT);
+	size_t n = span(s.at, s.at + s.len, " \t");
 
-	at += n;
-	return n > 0 && span(at, end, " \t") == (size_t)(end - at);
+	s = (struct slice){ s.at + n, s.len - n };
+	while (s.len > 0 && (s.at[s.len - 1] == ' ' || s.at[s.len - 1] == '\t'))
+		s.len--;
+	return s;
 }
 
-/* Every line but the last is NAME ":" and anything. Of those that say how long the body is there is
- * one at most: of two, two readers may believe one each (RFC 9112, 6.3).
- */
-static bool has_good_headers(const char *at, const char *end)
+/* Digits alone. */
+static bool read_length(struct slice s, uint64_t *ret)
 {
-	unsigned lengths = 0;
+	char digits[24];
+
+	if (s.len == 0 || s.len >= sizeof(digits))
+		return false;
+	memcpy(digits, s.at, s.len);
+	digits[s.len] = '\0';
+	return text_uint(digits, 10, UINT64_MAX, ret) == 0;
+}
+
+/* Of the lines that say how long the body is there is one at most: of two, two readers may believe
+ * one each (RFC 9112, 6.3). Any coding but "chunked" leaves the end to be guessed.
+ */
+static bool read_header(struct slice name, struct slice value, bool *said,
+			struct egress_request *ret)
+{
+	bool length = same_word(name, "Content-Length");
+
+	ret->chunked |= same_word(name, "Transfer-Encoding");
+	if (!length && !same_word(name, "Transfer-Encoding"))
+		return true;
+	if (*said)
+		return false;
+	*said = true;
+	return length ? read_length(trimmed(value), &ret->length)
+		      : same_word(trimmed(value), "chunked");
+}
+
+/* Every line but the last is NAME ":" and anything. */
+static bool read_headers(const char *at, const char *end, struct egress_request *ret)
+{
+	bool said = false;
 
 	for (;;) {
 		struct slice line = next_line(&at, end);
@@ -110,15 +138,10 @@ static bool has_good_headers(const char *at, const char *end)
 		struct slice value = { name.at + name.len + 1, line.len - name.len - 1 };
 
 		if (line.len == 0)
-			return lengths <= 1;
-		if (name.len == 0 || name.len == line.len || name.at[name.len] != ':')
+			return true;
+		if (name.len == 0 || name.len == line.len || name.at[name.len] != ':' ||
+		    !read_header(name, value, &said, ret))
 			return false;
-		if (same_word(name, "Content-Length")) {
-			lengths++;
-			if (!is_length(value))
-				return false;
-		}
-		lengths += same_word(name, "Transfer-Encoding");
 	}
 }
 
@@ -228,7 +251,7 @@ void egress_request_read(const char *head, size_t len, struct egress_request *re
 	bool good;
 
 	*ret = (struct egress_request){ .kind = REQUEST_MALFORMED };
-	if (!split_line(line, parts) || !has_good_headers(at, end))
+	if (!split_line(line, parts) || !read_headers(at, end, ret))
 		return;
 	ret->method_len = parts[0].len;
 	ret->headers = (size_t)(at - head);
@@ -237,7 +260,9 @@ void egress_request_read(const char *head, size_t len, struct egress_request *re
 		good = read_authority(parts[1], ret);
 		ret->kind = good ? REQUEST_CONNECT : REQUEST_MALFORMED;
 	} else if (parts[1].len >= 7 && strncasecmp(parts[1].at, "http://", 7) == 0) {
-		good = read_target(head, parts[1], ret);
+		/* No client of HTTP/1.0 knows of chunks. */
+		good = read_target(head, parts[1], ret) &&
+		       !(ret->chunked && parts[2].at[VERSION_LEN - 1] == '0');
 		ret->kind = good ? REQUEST_HTTP : REQUEST_MALFORMED;
 	} else {
 		ret->kind = REQUEST_OTHER;

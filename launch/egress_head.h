@@ -47,6 +47,8 @@ struct egress_request {
 	size_t path; /* may be empty */
 	size_t path_len;
 	size_t headers; /* the first line after the request line */
+	bool chunked;
+	uint64_t length; /* of a body that is not in chunks */
 };
 
 /* Read the whole head[0..len). Sets ret->kind, and the rest as far as it is known; without a port

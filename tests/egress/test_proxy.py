@@ -98,6 +98,65 @@ def plain_http_reaches_the_server_in_its_own_form():
 
 
 @test
+def a_request_behind_another_reaches_no_server():
+    """A server that keeps the connection would get what is meant for the next, and its cookies."""
+    seen = []
+
+    def serve(connection):
+        while data := connection.recv(65536):
+            seen.append(data)
+            if data.endswith((b"\r\n\r\n", b"body")):
+                connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\nok")
+
+    server, other = Server(serve), Server(serve, address=PUBLIC[1])
+    names.table["o.example"] = [PUBLIC[1]]
+    second = get(other.port, "o.example", "Cookie: secret\r\n").encode()
+    firsts = [get(server.port), get(server.port, more="Content-Length: 4\r\n") + "body",
+              get(server.port, more="Transfer-Encoding: chunked\r\n") + "4\r\nbody\r\n0\r\n\r\n"]
+    with Proxy(f"a.example:{server.port}", f"o.example:{other.port}") as proxy:
+        for first in firsts:
+            for pause in (False, True):
+                seen.clear()
+                with proxy.connect() as s:
+                    s.sendall(first.encode() + (b"" if pause else second))
+                    if pause:
+                        check(s.recv(1000).endswith(b"ok"), "no answer")
+                        s.sendall(second)
+                    answers = read_all(s)
+                    check(answers.endswith(b"ok") or pause, answers)
+                check(b"".join(seen).count(b" HTTP/1.1") == 1 and b"secret" not in b"".join(seen), seen)
+        check(other.count == 0, "reached")
+        # Chunks that are none: nobody can tell where such a request ends.
+        refused(proxy, get(server.port, more="Transfer-Encoding: chunked\r\n") + "4\nbody\r\n0\r\n\r\n", 400, "malformed")
+    server.close()
+    other.close()
+
+
+@test
+def large_bodies_reach_the_server():
+    whole = os.urandom(1 << 20)
+
+    def serve(connection):
+        data = b""
+        while len(data) < wanted:
+            data += connection.recv(1 << 20)
+        got.append(data[data.index(b"\r\n\r\n") + 4:])
+        connection.sendall(b"HTTP/1.0 200 OK\r\n\r\nok")
+
+    server = Server(serve)
+    chunks = b"".join(b"%x\r\n%s\r\n" % (len(part), part) for part in
+                      (whole[:1], whole[1:100], whole[100:5000], whole[5000:300000], whole[300000:])) + b"0\r\nT: x\r\n\r\n"
+    with Proxy(f"a.example:{server.port}") as proxy:
+        for more, body in ((f"Content-Length: {len(whole)}\r\n", whole), ("Transfer-Encoding: chunked\r\n", chunks)):
+            head = get(server.port, more=more)
+            got = []
+            wanted = len(body) + len(f"GET /x?y HTTP/1.1\r\nHost: a.example:{server.port}\r\nConnection: close\r\n{more}\r\n")
+            answer = proxy.ask(head.encode() + body)
+            check(answer.endswith(b"ok") and got == [body], (answer, more))
+    server.close()
+
+
+@test
 def only_what_is_allowed_is_connected():
     with Proxy("a.example", "*.b.example:8443", "a.example:80") as proxy:
         for target in ("c.example:443", "a.example:444", "b.example:8443", "x.b.example:443", "xb.example:8443",

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "launch/egress_body.h"
 #include "launch/egress_head.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -18,6 +19,21 @@ static void forward(const char *head, size_t len, const struct egress_request *r
 	if (out && (n <= 0 || egress_scan(&scan, out, (size_t)n) != n))
 		abort();
 	free(out);
+}
+
+/* Its end is where it is, in however many pieces it comes. */
+static void find_end(const char *data, size_t len, const struct egress_request *request)
+{
+	struct egress_body whole = egress_body_start(request->chunked, request->length);
+	struct egress_body parts = whole;
+	size_t n = egress_body_take(&whole, data, len);
+	size_t half = egress_body_take(&parts, data, len / 2);
+
+	if (half == len / 2)
+		half += egress_body_take(&parts, data + half, len - half);
+	if (half != n || parts.state != whole.state ||
+	    (n < len && whole.state != BODY_DONE && whole.state != BODY_BAD))
+		abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -44,6 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		if (request.kind == REQUEST_HTTP)
 			forward(head, (size_t)end, &request);
+		find_end(head + end, size - (size_t)end, &request);
 	}
 	free(head);
 	return 0;

@@ -141,6 +141,57 @@ static void a_receiver_that_is_gone_breaks_it(void **state)
 	stop(&r);
 }
 
+/* Whatever size the pieces have in which it comes. */
+static void what_is_behind_a_body_stays(void **state)
+{
+	static const char chunks[] = "5\r\nhello\r\n0\r\n\r\n";
+	static const char next[] = "GET http://b/ HTTP/1.1\r\n\r\n";
+	char all[sizeof(chunks) + sizeof(next)];
+	size_t len = sizeof(chunks) + sizeof(next) - 2;
+
+	(void)state;
+	memcpy(all, chunks, sizeof(chunks) - 1);
+	memcpy(all + sizeof(chunks) - 1, next, sizeof(next));
+	for (size_t piece = 1; piece <= len; piece++)
+		for (int chunked = 0; chunked < 2; chunked++) {
+			struct relay r = start();
+			struct egress_body body = egress_body_start(chunked, sizeof(chunks) - 1);
+			char buf[128];
+			ssize_t got = 0;
+			ssize_t n;
+
+			r.flow.body = &body;
+			for (size_t at = 0; at < len; at += piece) {
+				size_t part = len - at < piece ? len - at : piece;
+
+				assert_int_equal(write(r.in[0], all + at, part), part);
+				while (flow_move(&r.flow, &r.pipes))
+					;
+			}
+			assert_int_equal(r.flow.state, FLOW_DONE);
+			assert_true(r.flow.behind);
+			while ((n = read(r.out[1], buf + got, sizeof(buf) - (size_t)got)) > 0)
+				got += n;
+			assert_int_equal(n, 0); /* the end, and not that nothing came */
+			assert_int_equal(got, sizeof(chunks) - 1);
+			assert_memory_equal(buf, chunks, got);
+			stop(&r);
+		}
+}
+
+static void chunks_that_are_none_break_it(void **state)
+{
+	struct relay r = start();
+	struct egress_body body = egress_body_start(true, 0);
+
+	(void)state;
+	r.flow.body = &body;
+	assert_int_equal(write(r.in[0], "x\r\n", 3), 3);
+	flow_move(&r.flow, &r.pipes);
+	assert_int_equal(r.flow.state, FLOW_BROKEN);
+	stop(&r);
+}
+
 static void make_tcp_pair(int ends[2])
 {
 	struct sockaddr_in in = { .sin_family = AF_INET, .sin_addr = { htonl(INADDR_LOOPBACK) } };
@@ -314,6 +365,8 @@ int main(void)
 		cmocka_unit_test(what_comes_first_is_sent_first),
 		cmocka_unit_test(a_slow_receiver_holds_the_sender_back),
 		cmocka_unit_test(a_receiver_that_is_gone_breaks_it),
+		cmocka_unit_test(what_is_behind_a_body_stays),
+		cmocka_unit_test(chunks_that_are_none_break_it),
 		cmocka_unit_test(an_urgent_byte_passes),
 		cmocka_unit_test(options_are_read),
 		cmocka_unit_test(wrong_options_are_named),

@@ -173,20 +173,32 @@ static void one_line_says_how_long_the_body_is(void **state)
 	static const struct {
 		const char *lines;
 		bool good;
+		bool chunked;
+		uint64_t length;
 	} rows[] = {
-		{ "Content-Length: 5", true },
-		{ "content-length:\t5 ", true },
-		{ "Transfer-Encoding: chunked", true },
-		{ "Content-Length: 5\r\nContent-Length: 5", false },
-		{ "Content-Length: 5\r\nTransfer-Encoding: chunked", false },
-		{ "Transfer-Encoding: chunked\r\nX: y\r\nContent-Length: 5", false },
-		{ "Transfer-Encoding: chunked\r\nTRANSFER-ENCODING: identity", false },
-		{ "Content-Length: 5, 5", false },
-		{ "Content-Length: +5", false },
-		{ "Content-Length: 5 5", false },
-		{ "Content-Length: 0x5", false },
-		{ "Content-Length:", false },
-		{ "Content-Length: ", false },
+		{ "X: y", true, false, 0 },
+		{ "Content-Length: 5", true, false, 5 },
+		{ "content-length:\t5 ", true, false, 5 },
+		{ "Content-Length: 18446744073709551615", true, false, UINT64_MAX },
+		{ "Transfer-Encoding: chunked", true, true, 0 },
+		{ "TRANSFER-ENCODING: \tChunked\t", true, true, 0 },
+		{ "Content-Length: 18446744073709551616", false, false, 0 },
+		{ "Content-Length: 000000000000000000000000005", false, false, 0 },
+		{ "Transfer-Encoding: gzip", false, false, 0 },
+		{ "Transfer-Encoding: gzip, chunked", false, false, 0 },
+		{ "Transfer-Encoding: chunked, chunked", false, false, 0 },
+		{ "Transfer-Encoding: xchunked", false, false, 0 },
+		{ "Transfer-Encoding:", false, false, 0 },
+		{ "Content-Length: 5\r\nContent-Length: 5", false, false, 0 },
+		{ "Content-Length: 5\r\nTransfer-Encoding: chunked", false, false, 0 },
+		{ "Transfer-Encoding: chunked\r\nX: y\r\nContent-Length: 5", false, false, 0 },
+		{ "Transfer-Encoding: chunked\r\nTRANSFER-ENCODING: identity", false, false, 0 },
+		{ "Content-Length: 5, 5", false, false, 0 },
+		{ "Content-Length: +5", false, false, 0 },
+		{ "Content-Length: 5 5", false, false, 0 },
+		{ "Content-Length: 0x5", false, false, 0 },
+		{ "Content-Length:", false, false, 0 },
+		{ "Content-Length: ", false, false, 0 },
 	};
 
 	(void)state;
@@ -194,12 +206,20 @@ static void one_line_says_how_long_the_body_is(void **state)
 		char text[256];
 		struct text t = TEXT_BUF(text);
 
+		struct egress_request request;
+
 		text_add(&t, "POST http://a/ HTTP/1.1\r\n");
 		text_add(&t, rows[i].lines);
 		text_add(&t, END);
-		if ((read_request(text).kind == REQUEST_HTTP) != rows[i].good)
+		request = read_request(text);
+		if ((request.kind == REQUEST_HTTP) != rows[i].good ||
+		    (rows[i].good &&
+		     (request.chunked != rows[i].chunked || request.length != rows[i].length)))
 			fail_msg("'%s'", rows[i].lines);
 	}
+	assert_int_equal(
+		read_request("POST http://a/ HTTP/1.0\r\nTransfer-Encoding: chunked" END).kind,
+		REQUEST_MALFORMED);
 }
 
 static void a_server_is_sent_what_is_meant_for_it(void **state)
