@@ -19,7 +19,9 @@
 
 /* A launcher that lets go of the pipe without a word is ending. It has this long to do it. */
 #define ENDING_US 200000
-/* How long what was killed may take to be gone. Longer only in an uninterruptible wait. */
+/* How long what was killed may take until another of it is gone. Longer only in an uninterruptible
+ * wait: what is left then has its SIGKILL, and never again runs an instruction of its own.
+ */
 #define SWEEP_US 10000000
 #define SWEEP_PAUSE_MS 20
 
@@ -332,7 +334,9 @@ static void judge_leader(struct keeper *p, const struct ended *leader, bool was_
 		blame(p, leader->code ? REASON_EXIT_NONZERO : REASON_OK, "", "");
 }
 
-/* End all that is left. */
+/* End all that is left. However long it takes while there is progress: what forks faster than it is
+ * killed must not be let go of.
+ */
 static void sweep(struct keeper *p)
 {
 	const struct kernel *k = p->k;
@@ -343,8 +347,10 @@ static void sweep(struct keeper *p)
 	int r;
 
 	for (;;) {
-		while ((r = k->wait(k, 0, WEXITED | WNOHANG, &ended)) == 1)
+		while ((r = k->wait(k, 0, WEXITED | WNOHANG, &ended)) == 1) {
 			p->outcome.killed += ended.signal == SIGKILL;
+			give_up = k->now_us(k) + SWEEP_US;
+		}
 		if (r == -ECHILD)
 			return;
 		if (r < 0 || k->now_us(k) >= give_up)

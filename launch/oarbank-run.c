@@ -154,7 +154,7 @@ static void end_orphans(struct session *s)
 
 		container_kill(k, c, NULL);
 		while ((r = k->wait(k, 0, WEXITED | WNOHANG, &ended)) == 1)
-			;
+			i = 0;
 		if (r == -ECHILD) {
 			s->run.outcome.left_behind = false;
 			return;

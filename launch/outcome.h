@@ -45,8 +45,12 @@ struct outcome {
 	uint64_t memory_peak; /* bytes; 0: unknown */
 	bool peak_of_leaf;    /* of the container together; else of its largest process */
 	int64_t wall_us;
-	unsigned killed;  /* processes of it that were ended after the module's own end */
-	bool left_behind; /* something is still there: a process that does not end, a directory */
+	unsigned killed; /* processes of it that were ended after the module's own end */
+	/* Something is still there: a directory that cannot be removed, or a process in an
+	 * uninterruptible wait. That one has its SIGKILL and runs no instruction of its own again.
+	 * The next start removes a leaf that it was in.
+	 */
+	bool left_behind;
 	struct fault why; /* "" or one sentence about the reason */
 };
 

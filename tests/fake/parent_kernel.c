@@ -229,6 +229,11 @@ static int world_poll(const struct kernel *k, struct pollfd *fds, unsigned count
 	if (!keeper) {
 		/* A pause, or the last look at what was said. */
 		w->now += (int64_t)timeout_ms * 1000;
+		if (w->dying > 0 && timeout_ms > 0) {
+			w->dying--;
+			w->orphans--;
+			w->orphan_zombies++;
+		}
 		return 0;
 	}
 	event = w->script[w->step].event;

@@ -78,6 +78,7 @@ struct world {
 	bool leader_zombie;
 	int leader_code; /* negative: a signal */
 	int orphans;	 /* others that live below us */
+	int dying;	 /* of them so many end, one in each pause */
 	int orphan_zombies;
 	int orphan_code;
 	int cgroup_clone_error; /* of clone() into a cgroup; positive */

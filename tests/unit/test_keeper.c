@@ -434,6 +434,17 @@ static void what_is_left_is_ended_and_counted(void **state)
 	o = keep(&r, &c);
 	assert_int_equal(o.reason, REASON_OK);
 	assert_true(o.left_behind);
+
+	/* But not while something still ends, however long that takes. */
+	c = group();
+	world_of(CONFINED, "module");
+	w.script = script;
+	w.orphans = w.dying = 2000;
+	w.orphan_code = -SIGKILL;
+	o = keep(&r, &c);
+	assert_int_equal(o.killed, 2000);
+	assert_false(o.left_behind);
+	assert_true(o.wall_us > 20000000);
 }
 
 /* ---- a leaf ---- */
