@@ -84,7 +84,7 @@ $(B)/record: $(patsubst %,$(B)/rel/%.o,$(wildcard tests/record/*.c)) $(ARCHIVES_
 
 FUZZ_SECONDS ?= 60
 FUZZ_FLAGS := -O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all
-FUZZ_SOURCES := $(foreach l,$(LAYERS),$(call sources,$(l))) $(wildcard tests/fake/*.c)
+FUZZ_SOURCES := $(foreach l,$(LAYERS),$(call sources,$(l))) $(filter-out %/supervised.c,$(wildcard tests/fake/*.c))
 
 $(B)/fuzz/%.c.o: %.c
 	$(call step,CC,$(unit))
