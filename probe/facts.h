@@ -132,8 +132,8 @@ struct cgroup_facts {
 const char *leaf_obstacle_name(enum leaf_obstacle obstacle);
 /* The one of that name; LEAF_UNKNOWN when there is none. */
 enum leaf_obstacle leaf_obstacle_find(const char *name);
-/* Write what takes away all of `obstacles`, a mask of 1 << enum leaf_obstacle; of none, as of what is
- * not known, it says where to look.
+/* Write what takes away all of `obstacles`, a mask of 1 << enum leaf_obstacle; of none, as of what
+ * is not known, it says where to look.
  */
 void leaf_remedy(uint32_t obstacles, char buf[FACTS_LINE_MAX]);
 
