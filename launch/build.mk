@@ -48,7 +48,7 @@ filter-programs: $(B)/gen/filter-gen ## compile the seccomp rules into launch/fi
 # that it meets nothing of the program it goes into.
 LIB_PARTS := library run keeper child container leaf delegation tree outcome result check json \
 	run_network run_mounts run_proxy resolve policy policy_print supervise supervise_choice supervise_judge supervise_socket \
-	supervise_metadata metadata_call
+	supervise_plant supervise_metadata metadata_call
 LIB_OBJECTS := $(LIB_PARTS:%=$(B)/pic/launch/%.c.o) $(patsubst %,$(B)/pic/%.o,$(call sources,kabi))
 LIB_SONAME := liboarbank-launch.so.0
 LIBRARY := $(B)/liboarbank-launch.a $(B)/$(LIB_SONAME)

@@ -31,9 +31,10 @@ enum oarbank_launch_container {
 
 /* Whether this process, the module's ancestor, makes the module's connections in its place: to the
  * policy's proxy at 127.0.0.1 and its broker's socket, and to nothing else. They are made by
- * oarbank_launch_wait(), and while nobody calls it the module's connect(2) waits. To look at one
- * call can take seconds, if a module keeps its own memory busy (mprotect of 100 GiB, on
- * Linux 6.18): who follows several modules and does not trust them needs a thread for each.
+ * oarbank_launch_wait(), and while nobody calls it the module's connect(2) waits. A call
+ * can take seconds to answer, or as long as it likes, if a module keeps its memory busy or the
+ * processor from its thread that calls (seen on Linux 6.18): who follows several modules and does
+ * not trust them needs a thread for each.
  */
 enum oarbank_launch_supervise {
 	OARBANK_SUPERVISE_AUTO,	    /* when the policy grants a network or a broker */

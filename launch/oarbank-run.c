@@ -212,6 +212,7 @@ static void start(struct session *s, char **envp)
 	if (r == 0)
 		r = run_find_launcher(k, envp, launcher, sizeof(launcher), &outcome->why);
 	o->launcher = launcher;
+	o->network.alarm = true;
 	o->envp = envp;
 	if (r == 0)
 		r = run_start(k, o, &s->run, &outcome->why);

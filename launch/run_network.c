@@ -28,6 +28,7 @@ static const char *const removed[] = { "NO_PROXY", "no_proxy", "all_proxy" };
 struct network {
 	struct run_proxy proxy;
 	unsigned asked; /* of us, as bits of launch/ask.h */
+	bool alarm;
 	struct supervise_rules rules;
 	struct supervisor *supervisor;
 	struct supervise_counts counts; /* of one that has ended */
@@ -196,6 +197,7 @@ static void set_rules(struct network *net)
 		.proxy_port = policy->net == NET_EGRESS_ALLOWLIST ? policy->proxy_port : 0,
 		.broker = policy->broker_socket,
 		.writable = net->writable,
+		.alarm = net->alarm,
 	};
 	for (size_t i = 0; net->asked & ASK_METADATA && i < policy->root_count; i++)
 		if (policy->roots[i].kind == ROOT_RW || policy->roots[i].kind == ROOT_WO)
@@ -262,6 +264,7 @@ static int begin(const struct kernel *k, struct run_options *o, struct network *
 		r = mounts_check(k, &net->policy, why);
 	if (r < 0)
 		return r;
+	net->alarm = o->network.alarm;
 	net->asked = supervise_choice_asks(o->network.supervise, &net->policy);
 	if (o->network.count > 0 || o->network.supervise != SUPERVISE_NONE)
 		r = copy_policy(k, net, o, why);

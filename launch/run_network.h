@@ -18,6 +18,7 @@ struct run_options;
 /* All zero: no proxy, and a supervisor when the policy grants a network or a broker. */
 struct network_options {
 	enum supervise_choice supervise;
+	bool alarm; /* for the supervisor: struct supervise_rules */
 	const char
 		*program; /* of the proxy; NULL: OARBANK_EGRESS_EXEC, or oarbank-egress beside us */
 	const char *log;  /* of the proxy; NULL: none */

@@ -12,6 +12,7 @@
 
 #include "kabi/notify.h"
 #include "launch/supervise_metadata.h"
+#include "launch/supervise_plant.h"
 #include "launch/supervise_socket.h"
 
 /* Blocking connects at a time. While there are so many, further calls wait for one to be done. */
@@ -19,7 +20,7 @@
 #define EVENTS_MAX 64
 /* How often a caller is looked after that may have been killed. */
 #define TICK_US 1000000
-/* When the broker has no room. */
+/* When the broker has no room, or a caller no processor. */
 #define RETRY_US 10000
 
 #define OF_LISTENER UINT32_MAX
@@ -28,12 +29,11 @@
 
 /* A call that is being carried out. */
 struct call {
-	uint64_t id;
-	pid_t pid;
-	int fd;		 /* the caller's */
-	uint64_t inode;	 /* of its socket */
+	struct plant_place place;
 	int socket;	 /* ours; -1: this place is free */
-	bool retries;	 /* until the broker has room */
+	int error;	 /* that the call ends with, once our socket is in place */
+	bool made;	 /* the caller is to take it */
+	bool retries;	 /* until the broker has room, or the caller has taken it */
 	int64_t give_up; /* when a blocking caller does; INT64_MAX: never */
 };
 
@@ -51,7 +51,9 @@ struct supervisor {
 	struct supervise_counts counts;
 	struct metadata_roots roots;
 	struct socket_defaults defaults;
-	int broker; /* its socket; -errno */
+	struct planter planter;
+	unsigned turn; /* of those who wait: who is looked after first */
+	int broker;    /* its socket; -errno */
 	struct call calls[WAITING_MAX];
 };
 
@@ -116,39 +118,19 @@ static void answer(struct supervisor *s, uint64_t id, int error)
 	notify_answer(s->listener, id, 0, error);
 }
 
-/* The inode of the caller's descriptor, by a copy of it; 0: none. */
-static uint64_t inode_of(const struct call *call)
+/* Put our socket in place of the caller's, and let the call end as it is to. Returns false when the
+ * caller did not take it in time; then it is still to be done.
+ */
+static bool plant(struct supervisor *s, const struct call *call)
 {
-	struct socket_state state = { .inode = 0 };
-	int fd = caller_socket(call->pid, call->fd);
+	int r = planter_put(&s->planter, s->listener, &call->place, call->socket);
 
-	if (fd >= 0) {
-		socket_look(fd, &state);
-		close(fd);
-	}
-	return state.inode;
-}
-
-/* Is the caller's descriptor still the socket that was looked at? */
-static bool is_same(const struct call *call, const struct caller_file *file)
-{
-	return (file->inode ? file->inode : inode_of(call)) == call->inode;
-}
-
-/* Put our socket in place of the caller's, and let the call end with `error`, or with 0. */
-static void plant(struct supervisor *s, const struct call *call, int error)
-{
-	struct caller_file file;
-
-	if (caller_file(call->pid, call->fd, &file) < 0 || !is_same(call, &file) ||
-	    notify_plant(s->listener, call->id, call->socket, call->fd, file.flags & O_CLOEXEC) <
-		    0) {
-		s->counts.failed++;
-		answer(s, call->id, EBADF);
-		return;
-	}
-	s->counts.connected++;
-	answer(s, call->id, error);
+	if (r == -EINTR)
+		return false;
+	s->counts.connected += r == 0;
+	s->counts.failed += r < 0;
+	answer(s, call->place.id, r < 0 ? -r : call->error);
+	return true;
 }
 
 static void fail(struct supervisor *s, uint64_t id, int error)
@@ -187,37 +169,48 @@ static int start_waiting(struct supervisor *s, const struct call *call)
 	return 0;
 }
 
-/* The connection is there, or has failed. */
-static void finish(struct supervisor *s, struct call *call, int r)
+/* The connection is there, or has failed. Returns false when the caller has yet to take it. */
+static bool finish(struct supervisor *s, struct call *call, int r)
 {
-	if (r == 0)
+	if (r == 0 && !call->made)
 		r = socket_block(call->socket);
-	if (r < 0)
-		fail(s, call->id, -r);
-	else
-		plant(s, call, 0);
+	if (r < 0) {
+		fail(s, call->place.id, -r);
+	} else if (!plant(s, call)) {
+		epoll_ctl(s->epoll, EPOLL_CTL_DEL, call->socket, NULL);
+		s->retrying += !call->retries;
+		call->made = call->retries = true;
+		set_clock(s);
+		return false;
+	}
 	stop_waiting(s, call);
+	return true;
 }
 
-static void look_after(struct supervisor *s, struct call *call, int64_t now)
+/* Returns as finish(), or true. */
+static bool look_after(struct supervisor *s, struct call *call, int64_t now)
 {
 	const struct destination broker = { .kind = DESTINATION_BROKER };
 	int r = -EAGAIN;
 
-	if (notify_is_valid(s->listener, call->id) < 0) {
+	if (notify_is_valid(s->listener, call->place.id) < 0) {
 		s->counts.failed++;
 		stop_waiting(s, call);
-		return;
+		return true;
 	}
+	if (call->made)
+		return finish(s, call, 0);
 	if (call->retries)
 		r = socket_connect(call->socket, &broker, s->broker);
 	if (r != -EAGAIN)
-		finish(s, call, r);
-	else if (now >= call->give_up)
+		return finish(s, call, r);
+	if (now >= call->give_up)
 		/* As a blocking connect whose time is over. */
-		finish(s, call, call->retries ? -EAGAIN : -EINPROGRESS);
+		return finish(s, call, call->retries ? -EAGAIN : -EINPROGRESS);
+	return true;
 }
 
+/* One that does not take its socket has had a turn's time: the next turn begins behind it. */
 static void on_clock(struct supervisor *s)
 {
 	uint64_t times;
@@ -225,9 +218,12 @@ static void on_clock(struct supervisor *s)
 
 	if (read(s->clock, &times, sizeof(times)) < 0)
 		return;
-	for (size_t i = 0; i < WAITING_MAX && s->listener >= 0; i++)
-		if (s->calls[i].socket >= 0)
-			look_after(s, &s->calls[i], now);
+	for (unsigned i = 0; i < WAITING_MAX && s->listener >= 0; i++) {
+		struct call *call = &s->calls[s->turn++ % WAITING_MAX];
+
+		if (call->socket >= 0 && !look_after(s, call, now))
+			return;
+	}
 }
 
 /* ---- a call ---- */
@@ -240,7 +236,7 @@ static void make_connection(struct supervisor *s, struct call *call, int fd,
 	bool waits;
 
 	if (r < 0) {
-		fail(s, call->id, -r);
+		fail(s, call->place.id, -r);
 		return;
 	}
 	call->socket = r;
@@ -259,10 +255,16 @@ static void make_connection(struct supervisor *s, struct call *call, int fd,
 	}
 	if (r == 0 && !state->non_blocking)
 		r = socket_block(call->socket);
-	if (r == 0 || r == -EINPROGRESS)
-		plant(s, call, -r);
-	else
-		fail(s, call->id, -r);
+	if (r == 0 || r == -EINPROGRESS) {
+		call->error = -r;
+		if (!plant(s, call)) {
+			call->made = call->retries = true;
+			start_waiting(s, call);
+			return;
+		}
+	} else {
+		fail(s, call->place.id, -r);
+	}
 	close(call->socket);
 }
 
@@ -273,22 +275,22 @@ static void judge(struct supervisor *s, struct call *call, const void *address, 
 	int r = socket_look(fd, &state);
 
 	/* What was learned is true of the caller, and not of another with its number. */
-	if (notify_is_valid(s->listener, call->id) < 0)
+	if (notify_is_valid(s->listener, call->place.id) < 0)
 		return;
 	if (r < 0) {
-		fail(s, call->id, -r);
+		fail(s, call->place.id, -r);
 		return;
 	}
 	to = supervise_judge(s->rules, &state.kind, address, len);
 	if (to.kind == DESTINATION_REFUSED && to.error == EACCES) {
 		s->counts.refused++;
-		answer(s, call->id, EACCES);
+		answer(s, call->place.id, EACCES);
 	} else if (to.kind == DESTINATION_REFUSED) {
-		fail(s, call->id, to.error);
+		fail(s, call->place.id, to.error);
 	} else if (state.connected || state.connecting) {
-		fail(s, call->id, state.connected ? EISCONN : EALREADY);
+		fail(s, call->place.id, state.connected ? EISCONN : EALREADY);
 	} else {
-		call->inode = state.inode;
+		call->place.inode = state.inode;
 		make_connection(s, call, fd, &state, &to);
 	}
 }
@@ -315,29 +317,29 @@ static int error_of(int r)
 static void connect_for(struct supervisor *s, const struct sc_notif *notif)
 {
 	struct call call = {
-		.id = notif->id,
-		.pid = (pid_t)notif->pid,
-		.fd = (int)(uint32_t)notif->data.args[0],
+		.place = { .id = notif->id,
+			   .pid = (pid_t)notif->pid,
+			   .fd = (int)(uint32_t)notif->data.args[0] },
 		.socket = -1,
 		.give_up = INT64_MAX,
 	};
 	struct sockaddr_storage address;
 	int len = (int)(uint32_t)notif->data.args[2];
 	/* In the kernel's order: the descriptor, the address, and then what it says. */
-	int fd = caller_socket(call.pid, call.fd);
+	int fd = caller_socket(call.place.pid, call.place.fd);
 	int r = 0;
 
 	if (fd < 0) {
-		fail(s, call.id, error_of(fd));
+		fail(s, call.place.id, error_of(fd));
 		return;
 	}
 	memset(&address, 0, sizeof(address));
 	if (len < 0 || (size_t)len > sizeof(address))
 		r = -EINVAL;
 	else if (len > 0)
-		r = caller_memory(call.pid, notif->data.args[1], &address, (size_t)len);
+		r = caller_memory(call.place.pid, notif->data.args[1], &address, (size_t)len);
 	if (r < 0)
-		fail(s, call.id, error_of(r));
+		fail(s, call.place.id, error_of(r));
 	else
 		judge(s, &call, &address, (size_t)len, fd);
 	close(fd);
@@ -473,6 +475,7 @@ int supervisor_new(int channel, const struct supervise_rules *rules, struct supe
 	};
 	for (size_t i = 0; i < WAITING_MAX; i++)
 		s->calls[i].socket = -1;
+	planter_start(&s->planter, rules->alarm);
 	s->epoll = epoll_create1(EPOLL_CLOEXEC);
 	s->clock = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK);
 	r = s->epoll < 0 || s->clock < 0 ? -errno : watch(s, channel, EPOLLIN, OF_CHANNEL);
@@ -517,6 +520,7 @@ void supervisor_free(struct supervisor *s)
 		return;
 	end(s);
 	metadata_roots_close(&s->roots);
+	planter_end(&s->planter);
 	close_one(&s->broker);
 	close_one(&s->epoll);
 	close_one(&s->clock);

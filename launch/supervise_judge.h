@@ -17,6 +17,7 @@ struct supervise_rules {
 	 */
 	const char *const *writable;
 	size_t writable_count;
+	bool alarm; /* SIGALRM is the supervisor's: no caller keeps it (launch/supervise_plant.h) */
 };
 
 enum destination_kind {

@@ -6,6 +6,8 @@
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <poll.h>
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -19,6 +21,7 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -138,6 +141,26 @@ static int make(const struct supervise_rules *rules, struct supervisor **ret, in
 	return r;
 }
 
+static double seconds(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+static double longest; /* that the supervisor took at a time */
+
+static bool run_timed(struct supervisor *s)
+{
+	double start = seconds();
+	bool more = supervisor_run(s);
+
+	if (seconds() - start > longest)
+		longest = seconds() - start;
+	return more;
+}
+
 static int run(struct supervisor *s, int theirs, int (*body)(void))
 {
 	struct pollfd fd = { .fd = supervisor_fd(s), .events = POLLIN };
@@ -145,7 +168,8 @@ static int run(struct supervisor *s, int theirs, int (*body)(void))
 	siginfo_t ended = { .si_pid = 0 };
 
 	close(theirs);
-	while (supervisor_run(s) && ended.si_pid == 0) {
+	longest = 0;
+	while (run_timed(s) && ended.si_pid == 0) {
 		poll(&fd, 1, 20);
 		waitid(P_PID, (id_t)pid, &ended, WEXITED | WNOHANG | WNOWAIT);
 	}
@@ -432,6 +456,59 @@ static void no_close_makes_it_wait(void **state)
 	close(listener);
 }
 
+#define HOGS 6
+#define HOG_SECONDS 1.5
+
+static void *hog(void *arg)
+{
+	double end = seconds() + HOG_SECONDS;
+
+	while (seconds() < end)
+		;
+	return arg;
+}
+
+/* The kernel has the caller itself take its new socket. This one gets no processor for it, as long
+ * as the others want all of one.
+ */
+static int connects_without_a_processor(void)
+{
+	const struct sched_param none = { 0 };
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	cpu_set_t all;
+	cpu_set_t one;
+	pthread_t other;
+
+	sched_getaffinity(0, sizeof(all), &all);
+	CPU_ZERO(&one);
+	for (int i = CPU_SETSIZE - 1; i >= 0 && CPU_COUNT(&one) == 0; i--)
+		if (CPU_ISSET(i, &all))
+			CPU_SET(i, &one);
+	EXPECT(sched_setaffinity(0, sizeof(one), &one) == 0);
+	for (int i = 0; i < HOGS; i++)
+		EXPECT(pthread_create(&other, NULL, hog, NULL) == 0);
+	EXPECT(sched_setscheduler(0, SCHED_IDLE, &none) == 0);
+	EXPECT(connect_tcp(fd) == 0);
+	EXPECT(linger_of(fd) == -1);
+	return 0;
+}
+
+static void a_caller_without_a_processor_keeps_it_no_longer(void **state)
+{
+	int listener = listen_tcp();
+	const struct supervise_rules rules = { .proxy_port = port, .alarm = true };
+	struct supervisor *s;
+	int theirs;
+
+	(void)state;
+	if (sysconf(_SC_NPROCESSORS_ONLN) < 2)
+		skip();
+	assert_int_equal(make(&rules, &s, &theirs), 0);
+	assert_int_equal(run(s, theirs, connects_without_a_processor), 0);
+	assert_true(longest < HOG_SECONDS / 3);
+	close(listener);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -443,6 +520,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(what_is_no_socket_is_no_broker, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(its_locks_hold, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(no_close_makes_it_wait, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(a_caller_without_a_processor_keeps_it_no_longer,
+						set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
