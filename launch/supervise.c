@@ -65,6 +65,13 @@ static int64_t now_us(void)
 	return t.tv_sec * INT64_C(1000000) + t.tv_nsec / 1000;
 }
 
+static void close_one(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
 /* ---- what is waited for ---- */
 
 static int watch(struct supervisor *s, int fd, uint32_t events, uint32_t what)
@@ -228,13 +235,16 @@ static void on_clock(struct supervisor *s)
 
 /* ---- a call ---- */
 
-/* Carry out what was judged, with a socket of ours that is like `fd`. */
-static void make_connection(struct supervisor *s, struct call *call, int fd,
+/* Carry out what was judged, with a socket of ours that is like *fd. That one goes with the last
+ * copy of it, so ours is closed before the caller goes on.
+ */
+static void make_connection(struct supervisor *s, struct call *call, int *fd,
 			    const struct socket_state *state, const struct destination *to)
 {
-	int r = socket_like(fd, &state->kind, &s->defaults);
+	int r = socket_like(*fd, &state->kind, &s->defaults);
 	bool waits;
 
+	close_one(fd);
 	if (r < 0) {
 		fail(s, call->place.id, -r);
 		return;
@@ -268,11 +278,11 @@ static void make_connection(struct supervisor *s, struct call *call, int fd,
 	close(call->socket);
 }
 
-static void judge(struct supervisor *s, struct call *call, const void *address, size_t len, int fd)
+static void judge(struct supervisor *s, struct call *call, const void *address, size_t len, int *fd)
 {
 	struct socket_state state;
 	struct destination to;
-	int r = socket_look(fd, &state);
+	int r = socket_look(*fd, &state);
 
 	/* What was learned is true of the caller, and not of another with its number. */
 	if (notify_is_valid(s->listener, call->place.id) < 0)
@@ -341,8 +351,8 @@ static void connect_for(struct supervisor *s, const struct sc_notif *notif)
 	if (r < 0)
 		fail(s, call.place.id, error_of(r));
 	else
-		judge(s, &call, &address, (size_t)len, fd);
-	close(fd);
+		judge(s, &call, &address, (size_t)len, &fd);
+	close_one(&fd);
 }
 
 static void set_linger(struct supervisor *s, const struct sc_notif *notif)
@@ -375,13 +385,6 @@ static void take_call(struct supervisor *s, const struct sc_notif *notif)
 }
 
 /* ---- the module ---- */
-
-static void close_one(int *fd)
-{
-	if (*fd >= 0)
-		close(*fd);
-	*fd = -1;
-}
 
 /* The last task with the filter is gone; nobody can call again. */
 static void end(struct supervisor *s)
