@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kabi/procstat.h"
 #include "kabi/text.h"
 #include "probe/clock.h"
 #include "probe/trial.h"
@@ -20,6 +21,8 @@
 
 /* How long a killed child may take to go; one stuck in the kernel is left behind. */
 #define DEATH_MS 500
+#define WAITING_TIMES 5 /* as much time for who waits for other processes */
+#define LATE_TIMES 4	/* and for who waits for the processor */
 #define EXIT_REFUSED 3
 /* In a child that makes trials. */
 #define END_FD 3
@@ -206,16 +209,45 @@ static enum wait_end wait_for(int end, const struct side *side, uint32_t ms)
 	}
 }
 
-/* Each trial has its time. */
-static enum wait_end wait_for_child(const struct side *side, int end)
+/* A trial of containers waits for other processes in its turn, and so does the way to the first
+ * one.
+ */
+static uint32_t time_of(const struct side *side, uint32_t number)
 {
-	for (;;) {
-		uint32_t before = __atomic_load_n(&side->board->current, __ATOMIC_ACQUIRE);
-		enum wait_end how = wait_for(end, side, side->board->timeout_ms);
+	bool alone = number < trial_count() && trial_at(number)->group != TRIAL_GROUP_CONTAINER;
 
-		if (how != WAIT_HUNG ||
-		    before == __atomic_load_n(&side->board->current, __ATOMIC_ACQUIRE))
+	return side->board->timeout_ms * (alone ? 1 : WAITING_TIMES);
+}
+
+/* Who wants the processor, and does not get it, is not hung. */
+static bool wants_processor(const struct side *side, pid_t pid)
+{
+	struct proc_stat s;
+
+	return proc_stat_read(side->board->k, pid, &s) == 0 && s.state == 'R';
+}
+
+/* Each trial has its time, from about when it began. */
+static enum wait_end wait_for_child(const struct side *side, pid_t pid, int end)
+{
+	uint32_t number = UINT32_MAX;
+	uint64_t since = clock_micros();
+	unsigned late = 0;
+
+	for (;;) {
+		enum wait_end how = wait_for(end, side, (side->board->timeout_ms + 3) / 4);
+		uint32_t now = __atomic_load_n(&side->board->current, __ATOMIC_ACQUIRE);
+
+		if (how != WAIT_HUNG)
 			return how;
+		if (now != number)
+			late = 0;
+		else if (clock_micros() - since < (uint64_t)time_of(side, now) * 1000)
+			continue;
+		else if (++late == LATE_TIMES || !wants_processor(side, pid))
+			return how;
+		number = now;
+		since = clock_micros();
 	}
 }
 
@@ -286,7 +318,7 @@ static bool run_side(const struct side *side)
 
 		if (pid < 0)
 			return false;
-		how = wait_for_child(side, end);
+		how = wait_for_child(side, pid, end);
 		end_child(pid, end, side, &status);
 		trial_parent_end(side->parent);
 		close(end);

@@ -21,7 +21,7 @@
 #define SYS_pidfd_open 434
 #endif
 
-#define END_MS 1000 /* in which what is killed must be gone */
+#define END_MS 4000 /* in which what is killed must be gone, and what is asked answers */
 #define PAUSE_MS 10
 #define STILL_MS 2 /* in which what is not frozen answers */
 #define MEMORY_LIMIT (8U << 20)
