@@ -46,14 +46,7 @@ static const char *no_leaf(const struct facts *facts)
 
 static uint32_t obstacles_of_leaf(const struct cgroup_facts *c)
 {
-	static const uint32_t of_limits = 1U << LEAF_THREADED | 1U << LEAF_V1_CONTROLLER |
-					  1U << LEAF_NO_CONTROLLER | 1U << LEAF_CONTROLLER_OFF |
-					  1U << LEAF_OLD_KERNEL;
-	uint32_t mask = 0;
-
-	for (uint32_t i = 0; i < c->missing_count; i++)
-		mask |= 1U << c->missing[i].obstacle;
-	return mask & ~of_limits;
+	return leaf_obstacles(c) & ~LEAF_LESSER;
 }
 
 /* A fact that is not known may have been seen: in a cgroup without others to look into, for one. */

@@ -46,6 +46,15 @@ enum leaf_obstacle leaf_obstacle_find(const char *name)
 	return LEAF_UNKNOWN;
 }
 
+uint32_t leaf_obstacles(const struct cgroup_facts *f)
+{
+	uint32_t mask = 0;
+
+	for (uint32_t i = 0; i < f->missing_count; i++)
+		mask |= 1U << f->missing[i].obstacle;
+	return mask;
+}
+
 void leaf_remedy(uint32_t mask, char buf[FACTS_LINE_MAX])
 {
 	struct text t = text_start(buf, FACTS_LINE_MAX);

@@ -132,6 +132,12 @@ struct cgroup_facts {
 const char *leaf_obstacle_name(enum leaf_obstacle obstacle);
 /* The one of that name; LEAF_UNKNOWN when there is none. */
 enum leaf_obstacle leaf_obstacle_find(const char *name);
+/* Of the obstacles, those with which a leaf can still be made, that lacks limits or a file. */
+#define LEAF_LESSER                                                                  \
+	(1U << LEAF_THREADED | 1U << LEAF_V1_CONTROLLER | 1U << LEAF_NO_CONTROLLER | \
+	 1U << LEAF_CONTROLLER_OFF | 1U << LEAF_OLD_KERNEL)
+/* What is missing, as a mask of 1 << enum leaf_obstacle. */
+uint32_t leaf_obstacles(const struct cgroup_facts *f);
 /* Write what takes away all of `obstacles`, a mask of 1 << enum leaf_obstacle; of none, as of what
  * is not known, it says where to look.
  */

@@ -245,21 +245,37 @@ static bool foreign_entry(const struct view *v, struct text *say)
 	return true;
 }
 
-static bool no_leaf(const struct view *v, struct text *say)
+/* A mount that could not be looked at is unknown, which is no finding. */
+static uint32_t known_obstacles(const struct view *v)
 {
 	const struct cgroup_facts *c = &v->facts->cgroup;
-	uint32_t obstacles = 0;
 
-	/* A mount that could not be looked at is unknown, which is no finding. */
-	if (v->facts->outcomes[PROBE_CGROUP].outcome != OUTCOME_DONE || c->missing_count == 0 ||
+	if (v->facts->outcomes[PROBE_CGROUP].outcome != OUTCOME_DONE ||
 	    c->mounted.answer == ANSWER_UNKNOWN)
-		return false;
+		return 0;
+	return leaf_obstacles(c);
+}
+
+static bool leaf_lacks(const struct view *v, uint32_t obstacles, struct text *say)
+{
 	text_add(say, ": ");
-	text_add(say, c->missing[0].text);
-	for (uint32_t i = 0; i < c->missing_count; i++)
-		obstacles |= 1U << c->missing[i].obstacle;
+	text_add(say, v->facts->cgroup.missing[0].text);
 	leaf_remedy(obstacles, v->remedy);
 	return true;
+}
+
+static bool no_leaf(const struct view *v, struct text *say)
+{
+	uint32_t obstacles = known_obstacles(v);
+
+	return obstacles & ~LEAF_LESSER ? leaf_lacks(v, obstacles, say) : false;
+}
+
+static bool lesser_leaf(const struct view *v, struct text *say)
+{
+	uint32_t obstacles = known_obstacles(v);
+
+	return obstacles && !(obstacles & ~LEAF_LESSER) ? leaf_lacks(v, obstacles, say) : false;
 }
 
 static bool gpu_display_only(const struct view *v, struct text *say)
@@ -385,6 +401,9 @@ static const struct finding_row {
 	  "none needed with oarbank-sandbox: its filter kills or refuses them" },
 	{ "no_container_leaf", SEVERITY_NOTE, NULL, no_leaf,
 	  "no cgroup leaf for a module: its container is the process group, without hard limits",
+	  "find out why: the report has it below kernel.cgroup" },
+	{ "lesser_container_leaf", SEVERITY_NOTE, NULL, lesser_leaf,
+	  "a module's cgroup leaf can be made, and lacks limits or files",
 	  "find out why: the report has it below kernel.cgroup" },
 	{ "gpu_display_only", SEVERITY_NOTE, "gpu.compute", gpu_display_only,
 	  "the only GPU nodes are display nodes, which are not granted",

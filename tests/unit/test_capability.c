@@ -213,8 +213,8 @@ static void what_could_not_be_looked_at_is_no_finding(void **state)
 	(void)state;
 	make_node(&node, 7);
 	c->missing_count = 1;
-	c->missing[0].obstacle = LEAF_V1_CONTROLLER;
-	text_copy(c->missing[0].text, sizeof(c->missing[0].text), "v1 owns the cpu controller");
+	c->missing[0].obstacle = LEAF_NOT_WRITABLE;
+	text_copy(c->missing[0].text, sizeof(c->missing[0].text), "it is not writable");
 	fact_call(&c->mounted, ANSWER_UNKNOWN, "statfs", -1);
 	capabilities_derive(&node, &all);
 	findings_derive(&node, &all, &f);
@@ -229,6 +229,30 @@ static void what_could_not_be_looked_at_is_no_finding(void **state)
 	assert_non_null(strstr(all.of[CAPABILITY_GPU_COMPUTE].why, "no GPU"));
 }
 
+/* Where a leaf can be made the container is that leaf, whatever it lacks. */
+static void a_leaf_without_limits_is_a_leaf(void **state)
+{
+	struct cgroup_facts *c = &node.cgroup;
+	struct findings f;
+
+	(void)state;
+	make_node(&node, 7);
+	fact_call(&c->mounted, ANSWER_YES, "statfs", 0);
+	c->missing_count = 1;
+	c->missing[0].obstacle = LEAF_V1_CONTROLLER;
+	text_copy(c->missing[0].text, sizeof(c->missing[0].text), "v1 owns the cpu controller");
+	capabilities_derive(&node, &all);
+	findings_derive(&node, &all, &f);
+	assert_false(found(&f, "no_container_leaf"));
+	assert_true(found(&f, "lesser_container_leaf"));
+
+	c->missing_count = 2;
+	c->missing[1].obstacle = LEAF_NOT_DELEGATED;
+	findings_derive(&node, &all, &f);
+	assert_true(found(&f, "no_container_leaf"));
+	assert_false(found(&f, "lesser_container_leaf"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -238,6 +262,7 @@ int main(void)
 		cmocka_unit_test(without_seccomp_there_is_no_backend),
 		cmocka_unit_test(findings_hold_when_they_do),
 		cmocka_unit_test(what_could_not_be_looked_at_is_no_finding),
+		cmocka_unit_test(a_leaf_without_limits_is_a_leaf),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
