@@ -135,7 +135,7 @@ static void say_tally(const struct capability *c, char buf[FACTS_LINE_MAX])
 {
 	struct text t = text_start(buf, FACTS_LINE_MAX);
 
-	add_count(&t, c->tally.denied, " attempt denied, its control not",
+	add_count(&t, c->tally.denied, " attempt denied, with its control",
 		  " attempts denied, each with its control");
 	add_count(&t, c->tally.allowed, " allowed as granted", " allowed as granted");
 	add_count(&t, c->tally.open, " known gap seen", " known gaps seen");
