@@ -20,6 +20,34 @@ static int fail(const struct fault *why, int exit_code)
 	return exit_code;
 }
 
+/* Write what was printed. Returns the exit code. */
+static int finish(void)
+{
+	struct fault why;
+
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	fault_join(&why, "standard output cannot be written", NULL);
+	return fail(&why, EXIT_NOT_APPLIED);
+}
+
+static int print_help(void)
+{
+	puts("oarbank-plan POLICY.json [--assume-abi N] [--supervise auto|none|metadata]\n"
+	     "\twhat oarbank-sandbox sandbox-exec would do, and what this kernel cannot;\n"
+	     "\tthe paths of the policy are not looked at\n"
+	     "  --assume-abi N\n"
+	     "\tthe same on a kernel with that Landlock ABI\n"
+	     "  --supervise auto|none|metadata\n"
+	     "\tthe same under oarbank-run with that option\n"
+	     "oarbank-plan --help\n"
+	     "\tthis list\n"
+	     "oarbank-plan --version\n"
+	     "\tthe version\n"
+	     "exit: 64 wrong usage, 70 the policy cannot be read, or not be applied in full");
+	return finish();
+}
+
 static void print_line(void *arg, const char *text)
 {
 	(void)arg;
@@ -60,6 +88,12 @@ int main(int argc, char **argv)
 			     "[--supervise auto|none|metadata]" };
 	struct options o = { .abi = landlock_abi(k), .supervise = SUPERVISE_NONE };
 
+	if (argc == 2 && strcmp(argv[1], "--help") == 0)
+		return print_help();
+	if (argc == 2 && strcmp(argv[1], "--version") == 0) {
+		puts("oarbank-plan " OARBANK_VERSION);
+		return finish();
+	}
 	if (argc < 2 || argc % 2 != 0)
 		return fail(&why, EXIT_USAGE);
 	for (int i = 2; i < argc; i += 2)
@@ -70,9 +104,7 @@ int main(int argc, char **argv)
 		return fail(&why, EXIT_NOT_APPLIED);
 	print_policy(&launch);
 	plan_print(&launch.plan, print_line, NULL);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		fault_join(&why, "standard output cannot be written", NULL);
-		return fail(&why, EXIT_NOT_APPLIED);
-	}
+	if (finish() != 0)
+		return EXIT_NOT_APPLIED;
 	return plan_check(&launch.plan, &why) < 0 ? fail(&why, EXIT_NOT_APPLIED) : 0;
 }

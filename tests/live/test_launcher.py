@@ -133,6 +133,11 @@ def help_and_version():
         check(verb in run("--help").out, verb)
     version = run("--version")
     check(version.code == 0 and version.out.startswith("oarbank-sandbox ") and version.err == "", version)
+    plan = os.path.join(home, "oarbank-plan")
+    page = run("--help", program=plan)
+    check(page.code == 0 and "--assume-abi" in page.out and page.err == "", page)
+    check(run("--version", program=plan).out == version.out.replace("sandbox", "plan"), version)
+    check(run("sandbox-plan", "--help").out == page.out, page)
 
 
 @test
