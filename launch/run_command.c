@@ -214,7 +214,11 @@ static int set_option(struct run_command *c, const char *name, const char *value
 	int r;
 
 	if (!option) {
-		fault_join(why, "unknown option '", name, "'", NULL);
+		if (name[0] == '-')
+			fault_join(why, "unknown option '", name, "'", NULL);
+		else
+			fault_join(why, "'--' is needed before the program, here before '", name,
+				   "'", NULL);
 		return -EINVAL;
 	}
 	if (!value) {
@@ -224,7 +228,8 @@ static int set_option(struct run_command *c, const char *name, const char *value
 	r = option->set(c, value);
 	if (r < 0)
 		fault_join(why, name, ": '", value,
-			   r == -ERANGE ? "' is out of range" : "' is not a value of it", NULL);
+			   r == -ERANGE ? "' is out of the range of " : "' is not of the form ",
+			   option->value, NULL);
 	return r < 0 ? -EINVAL : 0;
 }
 

@@ -180,8 +180,7 @@ static int read_policy(const struct kernel *k, const char *path, struct network 
 	if (r < 0)
 		fault_prefix(why, path);
 	if (r == 0 && port && net->policy.net != NET_EGRESS_ALLOWLIST) {
-		fault_join(why, "the policy's net is not 'egress-allowlist', and there is a proxy",
-			   NULL);
+		fault_join(why, path, ": key 'net': a proxy needs 'egress-allowlist'", NULL);
 		r = -EINVAL;
 	}
 	return r;

@@ -360,6 +360,31 @@ static void a_network_of_its_own(void **state)
 	}
 }
 
+static void what_is_wrong_is_told(void **state)
+{
+	struct {
+		char *argv[6];
+		const char *says;
+	} lines[] = {
+		{ { "oarbank-run", "--policy", "p", "/m", "x" }, "'--' is needed before" },
+		{ { "oarbank-run", "--policy", "p", "--cpus", "1" }, "unknown option '--cpus'" },
+		{ { "oarbank-run", "--egress-allow", "http://x/" }, "of the form HOST[:PORT]" },
+		{ { "oarbank-run", "--container", "cgroup" }, "of the form auto|leaf|group" },
+		{ { "oarbank-run", "--cpu" }, "--cpu needs a value: N" },
+	};
+	static struct run_command c;
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(lines); i++) {
+		int argc = 0;
+
+		while (lines[i].argv[argc])
+			argc++;
+		assert_int_equal(run_command_parse(argc, lines[i].argv, &c, &why), -EINVAL);
+		assert_non_null(strstr(why.text, lines[i].says));
+	}
+}
+
 static void what_is_not_said_is_as_usual(void **state)
 {
 	char *argv[] = { "oarbank-run", "--policy", "p", "--", "/m", NULL };
@@ -388,6 +413,7 @@ int main(void)
 		cmocka_unit_test(thousandths),
 		cmocka_unit_test(a_command_line),
 		cmocka_unit_test(a_network_of_its_own),
+		cmocka_unit_test(what_is_wrong_is_told),
 		cmocka_unit_test(what_is_not_said_is_as_usual),
 	};
 
