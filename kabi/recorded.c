@@ -381,6 +381,13 @@ int recorded_open(const char *root, struct kernel *ret, struct fault *why)
 		fault_errno(why, "read kernel.calls in", root, (int)-n);
 		return (int)n;
 	}
+	if (n < 0 && faccessat(fd, "proc", F_OK, 0) < 0) {
+		free(text);
+		close(fd);
+		fault_join(why, "'", root, "' is no recorded machine: there is neither '",
+			   "kernel.calls' nor 'proc'", NULL);
+		return -EINVAL;
+	}
 	return recording_make(text, fd, "kernel.calls", ret, why);
 }
 

@@ -40,7 +40,7 @@ static int set_form(void *state, enum form form, struct fault *why)
 	struct audit_options *o = state;
 
 	if (o->form != FORM_PAGE && o->form != form)
-		return command_refuse(why, "--json and --csv", "", "");
+		return command_refuse(why, "--csv does not go with --json", "", "");
 	o->form = form;
 	return 0;
 }

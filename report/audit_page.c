@@ -44,12 +44,14 @@ static void put_title(const struct layout *l, const struct audit *audit)
 	if (audit->superseded) {
 		text_add(&t, ", ");
 		text_add_int(&t, audit->superseded);
-		text_add(&t, " older reports left out");
+		text_add(&t, audit->superseded == 1 ? " older report" : " older reports");
+		text_add(&t, " left out");
 	}
 	if (audit->damaged) {
 		text_add(&t, ", ");
 		text_add_int(&t, audit->damaged);
-		text_add(&t, " damaged reports skipped");
+		text_add(&t, audit->damaged == 1 ? " damaged report" : " damaged reports");
+		text_add(&t, " skipped");
 	}
 	if (assumed) {
 		text_add(&t, ", ");

@@ -13,7 +13,7 @@ struct parser {
 static int set_mode(struct parser *p, enum mode mode, const char *option, struct fault *why)
 {
 	if (p->mode_option && p->ret->mode != mode)
-		return command_refuse(why, p->mode_option, " and ", option);
+		return command_refuse(why, option, " does not go with ", p->mode_option);
 	p->ret->mode = mode;
 	p->mode_option = option;
 	return 0;

@@ -43,12 +43,13 @@ expect "version" 0 '' --version
 shows "version is one line" '^oarbank-probe [0-9.]+$'
 expect "an unknown option is usage" 64 "unknown option '--jsn'.*" --jsn
 expect "usage says where help is" 64 "Try 'oarbank-probe --help'" --jsn
-expect "two forms at once are usage" 64 '--json and --sandbox' --json --sandbox
+expect "two forms at once are usage" 64 '--sandbox does not go with --json' --json --sandbox
 expect "a required capability that is there" 0 '' --root $tree --require ipc,filesystem
 expect "a required capability that is not" 1 'required net.egress-any is unavailable' --root $tree --require net.egress-any
 expect "without a backend nothing required is there" 1 'required filesystem is unavailable' --root $old --require filesystem
 expect "a directory that is not there" 70 "open '/nonexistent': ENOENT" --root /nonexistent
 expect "a file instead of a directory" 70 "ENOTDIR" --root Makefile
+expect "a directory that is no recording" 70 'no recorded machine' --root tests
 expect "explain" 0 '' --root $tree --explain ipc
 shows "explain shows the evidence" 'observed'
 expect "explain of an unknown name lists the names" 64 'there are filesystem' --explain nothing
@@ -79,7 +80,7 @@ printf 'list /dev = EACCES\nids = 1000 1000\n' >"$dir/unlisted/kernel.calls"
 expect "a /dev that cannot be listed" 0 '' --root "$dir/unlisted"
 shows "GPUs that were not looked for are not 'none found'" 'not all could be looked for: list /dev: EACCES'
 shows "limits that are not known are not 'none'" 'limits for modules +unknown'
-rm "$dir/unlisted/kernel.calls"
+: >"$dir/unlisted/kernel.calls"
 expect "a machine nobody knows anything of" 0 '' --root "$dir/unlisted" --json
 shows "a user nobody knows has no number" '"uid":null'
 

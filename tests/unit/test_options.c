@@ -71,7 +71,7 @@ static void bad_lines_say_why(void **state)
 		{ { "--module" }, "--module needs FILE" },
 		{ { "--module=" }, "--module needs a file name" },
 		{ { "--root=" }, "--root needs a directory" },
-		{ { "--json", "--sandbox" }, "--json and --sandbox" },
+		{ { "--json", "--sandbox" }, "--sandbox does not go with --json" },
 		{ { "--explain", "ip" },
 		  "no capability is named 'ip'; there are filesystem, ipc," },
 		{ { "--require", "ipc,,x" }, "is not a list NAME[,NAME]" },
