@@ -13,7 +13,6 @@ import tempfile
 import time
 
 BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
-RUN = BUILD + "/oarbank-run"
 NOBODY = 65534
 MARK = "oarbank-test-%d-%d" % (os.getpid(), random.randrange(10**9))
 failures = 0
@@ -34,6 +33,10 @@ def skip(name, reason):
 
 dir = tempfile.mkdtemp(prefix="oarbank-run-")
 os.chmod(dir, 0o755)
+# Other users run them, too, and may not get into the checkout.
+for program in ("oarbank-run", "oarbank-sandbox"):
+    shutil.copy(os.path.join(BUILD, program), dir)
+RUN = dir + "/oarbank-run"
 
 
 def path(name):
