@@ -37,6 +37,9 @@ enum need {
 	NEED_PERF,
 };
 
+/* BPF_PROG_TYPE_SYSCALL of Linux 5.14; headers may be older. */
+#define TYPE_SYSCALL ((enum bpf_prog_type)31)
+
 static const struct program_row {
 	const char *name;
 	enum bpf_prog_type type;
@@ -58,7 +61,7 @@ static const struct program_row {
 	{ "tracing", BPF_PROG_TYPE_TRACING, NEED_PERF, BPF_TRACE_FENTRY },
 	{ "kprobe", BPF_PROG_TYPE_KPROBE, NEED_PERF, 0 },
 	{ "tracepoint", BPF_PROG_TYPE_TRACEPOINT, NEED_PERF, 0 },
-	{ "syscall", BPF_PROG_TYPE_SYSCALL, NEED_BPF, 0 },
+	{ "syscall", TYPE_SYSCALL, NEED_BPF, 0 },
 };
 _Static_assert(sizeof(program_rows) / sizeof(program_rows[0]) <= BPF_ROWS_MAX, "they fit");
 

@@ -129,7 +129,7 @@ static int prepare(const struct side *side, int end)
 		first = PARENT_FD + 1;
 	}
 	if (dup2(end, END_FD) < 0 || (first > PARENT_FD && dup2(parent, PARENT_FD) < 0) ||
-	    close_range((unsigned)first, ~0U, 0) < 0)
+	    s->k->close_range(s->k, (unsigned)first, ~0U, 0) < 0)
 		return -errno;
 	fcntl(END_FD, F_SETFD, FD_CLOEXEC);
 	if (first > PARENT_FD)

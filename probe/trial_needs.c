@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "kabi/kernel.h"
 #include "kabi/text.h"
 
 /* Each returns 0 when the call answers as the kernel does, else the errno. A filter may also say
@@ -42,7 +43,7 @@ static int ask_poll(void)
 
 static int ask_close_range(void)
 {
-	return unless(close_range(~0U, ~0U, 0) == 0);
+	return unless(kernel_live.close_range(&kernel_live, ~0U, ~0U, 0) == 0);
 }
 
 /* No name at all is not there. */

@@ -112,8 +112,8 @@ static void be_victim(const struct stage *s, int ready)
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 	/* It holds nothing of ours: by the end of a pipe we see that others have ended. */
 	if (fd < 0 || dup2(fd, STAGE_VICTIM_FD) < 0 || write(ready, "", 1) != 1 ||
-	    close_range(STAGE_VICTIM_FD + 1, ~0U, 0) < 0 ||
-	    close_range(0, STAGE_VICTIM_FD - 1, 0) < 0)
+	    s->k->close_range(s->k, STAGE_VICTIM_FD + 1, ~0U, 0) < 0 ||
+	    s->k->close_range(s->k, 0, STAGE_VICTIM_FD - 1, 0) < 0)
 		_exit(1);
 	for (;;)
 		pause();
