@@ -239,6 +239,13 @@ def test_programs_that_end_badly():
     red(judged(channel().replace(b"{", b"[", 1)), "no document")
 
 
+def test_skips_have_a_reason():
+    cmocka = b"1..3\n# no frogs\nnot ok 1 # SKIP first\nok 2 - a\nok 3 # SKIP second\n"
+    same(judged(channel(tests=cmocka)).skips, [("tests: first", "no frogs"), ("tests: second", "no reason given")])
+    same(judged(channel(tests=b"ok 1 - a # SKIP\n")).skips, [("tests: a", "no reason given")])
+    same(judged(channel(tests=b"ok - a (b) # SKIP not here: x\n")).skips, [("tests: a (b)", "not here: x")])
+
+
 def test_a_run_that_is_missing():
     data = frame(b"end", b"report", b"exit 0 1 0") + frame(b"done", b"init")
     verdict = judged(data)
@@ -283,7 +290,10 @@ def test_the_matrix_in_every_form():
     suite = xml.fromstring(show.junit(both, 3.0))
     same((suite.get("tests"), suite.get("failures")), ("2", "1"))
     same([case.get("name") for case in suite if case.find("failure") is not None], ["bad"])
-    same(show.skips(both), ["skipped on 2 rows: tests: b: no"])
+    same(show.skipped_for(both), [("no", 2, {"tests: b": ["good", "bad"]})])
+    same(show.skips(both, "F"), ["skipped, by reason; which tests on which rows: F", "    2  no (1 test, 2 rows)"])
+    assert "Skipped 2 times: no\n\n- tests: b: every row\n" in show.markdown(TABLE, both, "x")
+    assert "<summary>skipped 2 times: no</summary><ul><li>tests: b: every row</ul>" in page
     assert show.summary(both, 3, "tcg").endswith("1 passed, 1 failed")
 
 

@@ -131,17 +131,22 @@ def compare_parent(alone, document):
 
 
 def tap_problems(name, text, code):
-    """Failed tests of a TAP stream, and whether it is one; returns (problems, passed, [skipped])."""
+    """Failed tests of a TAP stream, and whether it is one; returns (problems, passed, [(test, reason) skipped])."""
     problems, passed, skipped = [], 0, []
+    before = ""
     for line in text.splitlines():
         if "# SKIP" in line and line.startswith(("ok", "not ok")):
             test, _, reason = line.partition("# SKIP")
-            test = re.sub(r"^(not )?ok( \d+)?( -)? ", "", test.strip())
-            skipped.append(f"{name}: {test}: {reason.strip() or 'no reason'}")
+            test = re.sub(r"^(not )?ok( \d+)?( - )?", "", test.strip()).strip()
+            # cmocka has the test's name where the reason belongs; ours tell it in a comment before.
+            comment = before[1:] if before.startswith("#") else ""
+            test, reason = (test, reason) if test else (reason.strip(), comment)
+            skipped.append((f"{name}: {test}", reason.strip() or "no reason given"))
         elif line.startswith("not ok"):
             problems.append(f"{name}: {line}")
         elif line.startswith("ok"):
             passed += 1
+        before = line
     if not problems and code:
         problems.append(f"{name}: ended with {code} after {passed} tests")
     if not problems and passed + len(skipped) == 0:
@@ -207,7 +212,7 @@ class Verdict:
         self.lines = []  # of the machine's console, that matter
         self.document = None
         self.passed = 0
-        self.skips = []
+        self.skips = []  # (test, reason)
         self.notes = []
         self.seconds = 0.0
         self.kernel = None

@@ -275,7 +275,7 @@ class Matrix:
             with open(os.path.join(self.out, name), "w", encoding="utf-8") as f:
                 f.write(text)
         print(show.matrix_text(self.table, verdicts))
-        for line in show.skips(verdicts):
+        for line in show.skips(verdicts, os.path.relpath(os.path.join(self.out, "matrix.md"))):
             print(line)
         print(show.summary(verdicts, wall, accel))
 

@@ -115,10 +115,31 @@ def matrix_text(table, verdicts):
     return "\n".join(lines) + "\n"
 
 
-def skips(verdicts):
-    """Each test that was skipped, why, and on how many rows."""
-    counts = collections.Counter(skip for verdict in verdicts.values() for skip in set(verdict.skips))
-    return [f"skipped on {n} row{'s' if n > 1 else ''}: {skip}" for skip, n in sorted(counts.items())]
+def skipped_for(verdicts):
+    """[(reason, how often, {test: [row]})] of everything that was skipped, the most frequent reason first."""
+    reasons = collections.defaultdict(lambda: collections.defaultdict(list))
+    for name, verdict in verdicts.items():
+        for test, reason in verdict.skips:
+            reasons[reason][test].append(name)
+    groups = [(reason, sum(len(rows) for rows in tests.values()), tests) for reason, tests in reasons.items()]
+    return sorted(groups, key=lambda group: (-group[1], group[0]))
+
+
+def skips(verdicts, where):
+    """For a terminal, a line for each reason; `where` names the file with the rest."""
+    lines = [
+        f"{times:5}  {reason} ({_count(len(tests), 'test')}, {_count(len({r for rows in tests.values() for r in rows}), 'row')})"
+        for reason, times, tests in skipped_for(verdicts)
+    ]
+    return [f"skipped, by reason; which tests on which rows: {where}", *lines] if lines else []
+
+
+def _count(n, what):
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _rows(names, verdicts):
+    return "every row" if len(names) == len(verdicts) > 1 else ", ".join(names)
 
 
 def summary(verdicts, wall, accel):
@@ -141,6 +162,9 @@ def markdown(table, verdicts, heading):
         lines.append(
             f"| {name} | {verdict.kernel or '?'} | {_abi(verdict)} | {' | '.join(marks)} | {verdict.seconds:.1f} | {word} |"
         )
+    for reason, times, tests in skipped_for(verdicts):
+        lines += ["", f"Skipped {_count(times, 'time')}: {reason}", ""]
+        lines += [f"- {test}: {_rows(rows, verdicts)}" for test, rows in tests.items()]
     return "\n".join(lines) + "\n"
 
 
@@ -176,6 +200,10 @@ def page(table, verdicts, heading):
     for name, verdict in verdicts.items():
         if not verdict.good or verdict.notes:
             out.append(f"<h2>{e(name)}</h2><pre>{e(chr(10).join(verdict.problems + verdict.notes + verdict.lines))}</pre>")
+    for reason, times, tests in skipped_for(verdicts):
+        out.append(f"<details><summary>skipped {_count(times, 'time')}: {e(reason)}</summary><ul>")
+        out += [f"<li>{e(test)}: {e(_rows(rows, verdicts))}" for test, rows in tests.items()]
+        out.append("</ul></details>")
     return "".join(out) + "</html>\n"
 
 
