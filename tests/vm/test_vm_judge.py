@@ -3,11 +3,15 @@
 import copy
 import io
 import json
+import os
+import subprocess
+import tempfile
+import time
 import xml.etree.ElementTree as xml
 
 from tap import main, same
 
-from harness import compare, qemu, rows, show
+from harness import arch, compare, qemu, rows, show
 
 TABLE = rows.parse(
     "capabilities\tfilesystem ipc net.egress-any\nabi>=6\tEE-\nabi>=3\tE--\nabi>=0\t---\n"
@@ -268,10 +272,49 @@ def test_only_a_crash_gets_a_second_boot():
     same(qemu.crashed(outcome(False, timed_out=True, console="Oops: 0")), True)
 
 
+def boot(script, seconds):
+    """A machine that is a script."""
+    with tempfile.TemporaryDirectory() as directory:
+        return qemu.boot(["sh", "-c", script], [os.path.join(directory, name) for name in ("console", "channel")], seconds)
+
+
+def test_a_machine_has_its_time():
+    same(boot("exit 0", 30).timed_out, False)
+    hangs = boot("exec sleep 60", 0.3)
+    assert hangs.timed_out and hangs.seconds < 30, hangs.seconds
+
+
+def test_waiting_for_a_processor_is_no_time_of_its_own():
+    one = str(min(os.sched_getaffinity(0)))
+    spin = ["taskset", "-c", one, "sh", "-c", "while :; do :; done"]
+    rivals = [subprocess.Popen(spin) for _ in range(3)]
+    try:
+        end = time.monotonic() + 30
+        while min(map(qemu.waited, (r.pid for r in rivals))) < 0.1:
+            assert time.monotonic() < end, "three on one processor do not wait"
+            time.sleep(0.02)
+    finally:
+        for rival in rivals:
+            rival.kill()
+            rival.wait()
+    same(qemu.waited(rivals[0].pid), 0)
+
+
 def test_the_machine_for_each_qemu():
     assert "max,la57=off,erms=off,fsrm=off,cx16=off" in qemu.machine("amd64", "tcg", (7, 2), 512, 1)
     assert "max,la57=off,erms=off,fsrm=off" in qemu.machine("amd64", "tcg", (10, 0), 512, 1)
     assert "host" in qemu.machine("amd64", "kvm", (10, 0), 512, 1)
+
+
+def test_the_clock_of_an_emulated_machine():
+    cpuinfo = "processor\t: 0\nflags\t\t: fpu constant_tsc x\nbogomips\t: 4599.99\n\nprocessor\t: 1\nbogomips\t: 9\n"
+    same(qemu.tsc_khz(cpuinfo), 2299995)
+    same(qemu.tsc_khz(cpuinfo.replace("constant_tsc", "tsc")), None)
+    same(qemu.tsc_khz(""), None)
+    same(qemu.boot_words("amd64", "kvm", cpuinfo), "")
+    same(qemu.boot_words("arm64", "tcg", cpuinfo), "")
+    known = " tsc_early_khz=2299995" if arch.host() == "amd64" else ""
+    same(qemu.boot_words("amd64", "tcg", cpuinfo), "no_timer_check tsc=reliable" + known)
 
 
 def verdicts():

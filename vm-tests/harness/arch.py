@@ -17,6 +17,8 @@ class Arch:
     pe: int  # the machine in the PE header of its EFI programs
     old_cpu: str = ""  # before QEMU 10, where that must be another
     second_serial: bool = False  # a way out for kernels without virtio
+    firmware: str = ""  # in place of QEMU's own choice, where the unpacked QEMU has it
+    emulated: str = ""  # on the command line of a kernel whose machine is emulated
 
     @property
     def triplet(self):
@@ -42,6 +44,11 @@ ARCHES = {
             magic=b"",
             pe=0x8664,
             second_serial=True,
+            # Nothing but what starts a kernel: a fifth of a second less than SeaBIOS.
+            firmware="qboot.rom",
+            # A busy host lets an emulated clock stand still: the kernel would then take a working interrupt
+            # controller for a broken one, or leave the time stamp counter for a slower clock.
+            emulated="no_timer_check tsc=reliable",
         ),
         Arch(
             name="arm64",

@@ -21,7 +21,9 @@ from .payload import PayloadError
 
 # Self-tests and entropy of the cryptography nobody here uses: a third of a second under emulation.
 APPEND = "panic=-1 quiet cryptomgr.notests initcall_blacklist=jent_mod_init,crypto_kdf108_init"
-FULL_SECONDS = 300
+# Many times what a row takes; the time it waits for a processor is not counted.
+SECONDS = 100
+FULL_SECONDS = 500
 # What the machine's way out stands on; loaded first where it is not built in.
 CHANNEL_OPTIONS = ("VIRTIO_PCI", "VIRTIO_CONSOLE")
 SYSTEMD = "rdinit=/lib/systemd/systemd systemd.unit=oarbank.target systemd.log_level=warning"
@@ -224,7 +226,8 @@ class Matrix:
         return kernel, initrd, runs
 
     def command(self, row, kernel, initrd, files):
-        append = f"console={ARCHES[row.arch].console} {APPEND} {row.boot}".strip()
+        words = [f"console={ARCHES[row.arch].console}", APPEND, qemu.boot_words(row.arch, self.accels[row.arch]), row.boot]
+        append = " ".join(filter(None, words))
         if row.has("pid1"):
             append += f" {SYSTEMD}"
         memory, cpus = int(row.has("mem") or 512), int(row.has("cpus") or 1)
@@ -241,7 +244,7 @@ class Matrix:
             names = ["console.log", "channel"] + ["channel-serial"] * ARCHES[row.arch].second_serial
             files = [os.path.join(directory, name) for name in names]
             command = self.command(row, kernel, initrd, files)
-            seconds = int(row.has("seconds") or 60) + (FULL_SECONDS if self.full or row.has("full") else 0)
+            seconds = int(row.has("seconds") or SECONDS) + (FULL_SECONDS if self.full or row.has("full") else 0)
             outcome = qemu.boot(command, files, seconds, lambda word: self.progress.state(row.name, word))
             notes = []
             if qemu.crashed(outcome):
