@@ -33,8 +33,9 @@
 
 #define KERNEL_NOT_RECORDED ENOMSG
 
-/* Read root/kernel.calls (which may be missing when there are only files, proc among them) and make *ret answer from
- * it. Returns 0, or -errno with `why` naming the file and line. Free with recorded_close().
+/* Read root/kernel.calls (which may be missing when there are only files, proc among them) and make
+ * *ret answer from it. Returns 0, or -errno with `why` naming the file and line. Free with
+ * recorded_close().
  */
 int recorded_open(const char *root, struct kernel *ret, struct fault *why);
 
