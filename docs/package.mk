@@ -53,7 +53,7 @@ deb: dist ## build the Debian packages
 	@mkdir -p $(B)/deb
 	@tar -xf $(TARBALL) -C $(B)/deb
 	@cp -a $(B)/deb/$(DIST)/docs/debian $(B)/deb/$(DIST)/debian
-	$(if $(BUILT),@mkdir $(B)/deb/$(DIST)/build && cp -a $(addprefix $(abspath $(BUILT))/,rel static pic) $(B)/deb/$(DIST)/build)
+	$(if $(BUILT),@mkdir $(B)/deb/$(DIST)/build && cp -a $(addprefix $(BUILT)/,rel static pic) $(B)/deb/$(DIST)/build)
 	@cd $(B)/deb/$(DIST) && env -u MAKEFLAGS -u MAKELEVEL DEB_BUILD_OPTIONS="parallel=$$(nproc) $$DEB_BUILD_OPTIONS" \
 		dpkg-buildpackage -us -uc $(DEB_FLAGS) >../build.log 2>&1 || { tail -40 ../build.log; exit 1; }
 	@ls -l $(B)/deb/*.deb

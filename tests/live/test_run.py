@@ -541,7 +541,7 @@ for kind in KINDS:
 
 # One of a release before there were supervisors: it confines, and the module's calls are its own.
 for before, wanted in (("true", (0, "ok")), ("unset OARBANK_SUPERVISOR", (70, "sandbox_missing"))):
-    launcher = write("launcher", '#!/bin/bash\n%s\nexec %s/oarbank-sandbox "$@"\n' % (before, BUILD), 0o755)
+    launcher = write("launcher", '#!/bin/bash\n%s\nexec %s/oarbank-sandbox "$@"\n' % (before, dir), 0o755)
     for program in ("/bin/true", "sleep 1000"):
         if (before, program) == ("true", "sleep 1000"):
             continue
