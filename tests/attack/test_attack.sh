@@ -11,7 +11,7 @@ if [ "$(id -u)" != 0 ]; then
 fi
 
 # The normal user reaches neither the checkout nor our folders, so it gets copies.
-dir=$(mktemp -d)
+dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 chmod 0755 "$dir"
 cp "$attacker" "$dir/attacker"

@@ -4,7 +4,7 @@
 set -u
 name="deny_exec_work_below_opt_link (root)"
 [ "$(id -u)" = 0 ] && unshare -m true 2>/dev/null || { echo "ok - $name # SKIP no mount namespace"; exit 0; }
-dir=$(mktemp -d)
+dir=$(mktemp -d) || exit 1
 trap 'rm -rf --one-file-system "$dir"' EXIT
 mkdir -p "$dir"/{usr,etc,proc,dev} "$dir/var/opt/work"
 for link in bin sbin lib lib64; do

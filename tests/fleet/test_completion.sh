@@ -3,7 +3,7 @@
 set -u
 cd "$(dirname "$0")/../.."
 probe=${BUILD:-build}/oarbank-probe
-dir=$(mktemp -d)
+dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 bad=0
 say() { # STATUS NAME

@@ -5,7 +5,7 @@ cd "$(dirname "$0")/../.."
 probe=${BUILD:-build}/dev/oarbank-probe
 trees=tests/fake/trees
 modules=tests/golden/modules
-dir=$(mktemp -d)
+dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
 ok() { echo "ok - $1"; }

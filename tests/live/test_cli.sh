@@ -6,7 +6,7 @@ probe=${BUILD:-build}/oarbank-probe
 tree=tests/fake/trees/systemd-user
 old=tests/fake/trees/no-landlock
 modules=tests/golden/modules
-dir=$(mktemp -d)
+dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 
 ok() { echo "ok - $1"; }

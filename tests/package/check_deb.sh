@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/../.."
 debs=$1
-dir=$(mktemp -d)
+dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 bad=0
 say() { # STATUS NAME

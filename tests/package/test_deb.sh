@@ -6,7 +6,7 @@ for tool in dpkg-buildpackage dh lintian; do
 	command -v $tool >/dev/null || { echo "ok - Debian packages # SKIP no $tool here"; exit 0; }
 done
 build=${BUILD:-build}
-dir=$(mktemp -d)
+dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 # Older than the objects, so that make takes them as they are.
 export SOURCE_DATE_EPOCH=1767225600 DEB_BUILD_OPTIONS=noautodbgsym

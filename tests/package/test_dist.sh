@@ -2,7 +2,7 @@
 # The tarball is the same bytes each time, of whoever makes it, and complete; install and uninstall.
 set -u
 cd "$(dirname "$0")/../.."
-dir=$(mktemp -d)
+dir=$(mktemp -d) || exit 1
 trap 'rm -rf "$dir"' EXIT
 build=${BUILD:-build}
 bad=0
