@@ -9,7 +9,10 @@ import hashlib
 import os
 import re
 import shlex
+import shutil
 import subprocess
+
+from .mortal import mortal
 
 SUITES = ("bullseye", "bookworm", "trixie", "forky", "sid")
 NICKNAMES = ("stable", "oldstable", "oldoldstable", "testing", "unstable")
@@ -174,11 +177,12 @@ class AptRoot:
         self._mirror = mirror
         self._indices = {}
 
-    def _apt(self, tool, *args, config="all", suites=None, arches=("amd64",), cwd=None):
+    def _apt(self, tool, *args, config="all", suites=None, arches=("amd64",), cwd=None, debs=None):
+        debs = debs or self.debs
         state = os.path.join(self.top, config)
         for name in ("lists/partial", "sources", "cache"):
             os.makedirs(os.path.join(state, name), exist_ok=True)
-        os.makedirs(os.path.join(self.debs, "partial"), exist_ok=True)
+        os.makedirs(os.path.join(debs, "partial"), exist_ok=True)
         status = os.path.join(state, "status")
         open(status, "a").close()
         if suites:
@@ -190,7 +194,7 @@ class AptRoot:
             f.write(
                 f'Dir::State::Lists "{state}/lists";\nDir::State::status "{status}";\n'
                 f'Dir::State::extended_states "{state}/extended";\n'
-                f'Dir::Cache "{state}/cache";\nDir::Cache::archives "{self.debs}";\n'
+                f'Dir::Cache "{state}/cache";\nDir::Cache::archives "{debs}";\n'
                 f'Dir::Etc::sourcelist "/dev/null";\nDir::Etc::sourceparts "{state}/sources";\n'
                 f'Dir::Etc::preferences "/dev/null";\nDir::Etc::preferencesparts "/dev/null";\n'
                 f'APT::Architecture "{arches[0]}";\n'
@@ -199,7 +203,7 @@ class AptRoot:
                 '#clear DPkg::Post-Invoke;\n#clear APT::Update::Post-Invoke;\n'
             )
         done = subprocess.run(
-            [tool, *args],
+            mortal([tool, *args]),
             env=dict(os.environ, APT_CONFIG=conf, LC_ALL="C.UTF-8", DEBIAN_FRONTEND="noninteractive"),
             stdin=subprocess.DEVNULL,
             capture_output=True,
@@ -239,20 +243,22 @@ class AptRoot:
         for package, path in zip(packages, paths):
             if os.path.exists(path):
                 continue
-            scratch = os.path.join(self.debs, f"get.{os.getpid()}")
-            os.makedirs(scratch, exist_ok=True)
+            scratch = os.path.join(self.debs, "get.part")
+            shutil.rmtree(scratch, ignore_errors=True)
+            os.makedirs(scratch)
             arches = ("amd64",) if package.arch == "amd64" else ("amd64", package.arch)
             self._apt("apt-get", "download", "-q", f"{package.name}:{package.arch}={package.version}", arches=arches, cwd=scratch)
             (got,) = os.listdir(scratch)
-            os.rename(os.path.join(scratch, got), path)
-            os.rmdir(scratch)
-            if sha256_file(path) != package.sha256:
-                os.unlink(path)
+            got = os.path.join(scratch, got)
+            if sha256_file(got) != package.sha256:
                 raise DebianError(f"{package.name}: what came does not have the index's SHA-256")
+            os.rename(got, path)
+            os.rmdir(scratch)
         return paths
 
-    def closure(self, names, suites, arch="amd64", release=None):
-        """Fetch packages of these suites and all they depend on, as for an empty machine; returns the paths of the debs."""
+    def closure(self, names, suites, directory, arch="amd64", release=None):
+        """Fetch packages of these suites and all they depend on, as for an empty machine, into an empty directory;
+        returns the paths of the debs."""
         config = "closure-" + "-".join([*suites, arch])
         arches = (arch,)
         self._apt("apt-get", "update", "-q", config=config, suites=suites, arches=arches)
@@ -260,10 +266,14 @@ class AptRoot:
         if release:
             args += ["-t", release]
         args += names
-        wanted = re.findall(r"^'[^']*' (\S+\.deb) ", self._apt("apt-get", *args, config=config, arches=arches), re.M)
+        # apt lists only what is not in the directory yet.
+        listed = self._apt("apt-get", *args, config=config, arches=arches, debs=directory)
+        wanted = re.findall(r"^'[^']*' (\S+\.deb) ", listed, re.M)
         args.remove("--print-uris")
-        self._apt("apt-get", *args, "--download-only", config=config, arches=arches)
-        return [os.path.join(self.debs, name) for name in wanted]
+        self._apt("apt-get", *args, "--download-only", config=config, arches=arches, debs=directory)
+        if not wanted:
+            raise DebianError(f"apt has nothing to fetch for {' '.join(names)}")
+        return [os.path.join(directory, name) for name in wanted]
 
 
 def architecture(deb):

@@ -21,6 +21,8 @@ from . import debian, payload
 from .arch import ARCHES
 
 STALE_DAYS = 7
+# The end of the name of what is not whole yet.
+PART = ".part"
 
 
 class FetchError(Exception):
@@ -77,7 +79,7 @@ def fetch_url(url, digest, directory, seconds=60):
     path = os.path.join(directory, digest[:16] + "-" + re.sub(r"[^A-Za-z0-9._+~-]", "_", os.path.basename(url)))
     if os.path.exists(path) and debian.sha256_file(path) == digest:
         return path
-    part = f"{path}.part{os.getpid()}"
+    part = path + PART
     try:
         with urllib.request.urlopen(url, timeout=seconds) as answer, open(part, "wb") as f:
             shutil.copyfileobj(answer, f)
@@ -104,21 +106,33 @@ class Store:
         self._updated = set()
         os.makedirs(self.cache, exist_ok=True)
         self._index_path = os.path.join(self.cache, "index.json")
+        self._index = self._read_index()
+
+    def _read_index(self):
         try:
             with open(self._index_path) as f:
-                self._index = json.load(f)
+                return json.load(f)
         except (OSError, ValueError):
-            self._index = {}
+            return {}
 
     @contextlib.contextmanager
     def locked(self):
-        """One process at a time fills the cache."""
+        """One process at a time fills the cache. What one before left unfinished, whose end came too early, is
+        removed."""
         with open(os.path.join(self.cache, "lock"), "w") as f:
-            fcntl.flock(f, fcntl.LOCK_EX)
+            try:
+                fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self.say(f"waiting for another run that fills {self.cache}")
+                fcntl.flock(f, fcntl.LOCK_EX)
+            for pattern in (f"*{PART}*", f"*/*{PART}*"):
+                for path in glob.glob(os.path.join(glob.escape(self.cache), pattern)):
+                    shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+            self._index = self._read_index()
             yield
 
     def _save(self):
-        part = f"{self._index_path}.{os.getpid()}"
+        part = self._index_path + PART
         with open(part, "w") as f:
             json.dump(self._index, f, indent=1, sort_keys=True)
         os.rename(part, self._index_path)
@@ -176,7 +190,7 @@ class Store:
         """The directory `name` among the trees; made by fill(directory) when it is not there."""
         path = os.path.join(self.cache, "trees", name)
         if not os.path.isdir(path):
-            part = f"{path}.part{os.getpid()}"
+            part = path + PART
             shutil.rmtree(part, ignore_errors=True)
             os.makedirs(part)
             try:
@@ -194,9 +208,10 @@ class Store:
 
         def fill(directory):
             self.say(f"fetching {name}")
-            for deb in self._apt.closure(packages, suites, arch, release):
+            debs = os.path.join(directory, "debs" + PART)
+            for deb in self._apt.closure(packages, suites, debs, arch, release):
                 debian.unpack(deb, directory, patterns)
-                os.unlink(deb)
+            shutil.rmtree(debs)
             # From trixie on these links are no package's that anything depends on.
             for link in ("bin", "sbin", "lib", "lib64"):
                 if os.path.isdir(f"{directory}/usr/{link}") and not os.path.lexists(f"{directory}/{link}"):

@@ -43,8 +43,9 @@ def headers(store, kernel, suite):
     # The one path that knows where the package is installed.
     moved = re.sub(r"^include (?:.*)?/usr/src/", f"include {tree}/usr/src/", text, flags=re.M)
     if moved != text:
-        with open(makefile, "w", encoding="utf-8") as f:
+        with open(makefile + ".new", "w", encoding="utf-8") as f:
             f.write(moved)
+        os.replace(makefile + ".new", makefile)
     return top
 
 

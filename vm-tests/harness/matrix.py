@@ -335,7 +335,8 @@ def run(arguments, here):
         print(f"vm: {problem}", file=sys.stderr)
         return 2
     if arguments.verb == "fetch":
-        matrix.store.prune()
+        with matrix.store.locked():
+            matrix.store.prune()
         matrix.progress.close()
         return report_fetch(matrix)
     if arguments.verb == "shell":

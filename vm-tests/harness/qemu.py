@@ -12,6 +12,7 @@ import time
 
 from . import arch as arches
 from .arch import ARCHES
+from .mortal import mortal
 
 # What a kernel says when something is wrong with it. WARNING: has a colon and a place; the boot line
 # may hold the word too.
@@ -238,7 +239,7 @@ def boot(command, files, seconds, state=lambda word: None):
     start = time.monotonic()
     for path in files:
         open(path, "wb").close()
-    process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    process = subprocess.Popen(mortal(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     timed_out = False
     try:
         while True:
