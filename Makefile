@@ -41,12 +41,13 @@ unit = $(@:$(B)/%.o=%)
 
 # A folder is an archive; a file named after a program holds its main() and stays out of it, and so
 # do those that only run to compile the seccomp rules.
-PROGRAMS := report/oarbank-probe launch/oarbank-sandbox launch/oarbank-plan launch/oarbank-run launch/oarbank-egress launch/filter-gen
-COMPILER := launch/filter launch/filter_emit
+PROGRAMS := report/oarbank-probe launch/oarbank-sandbox launch/oarbank-plan \
+	launch/run/oarbank-run launch/egress/oarbank-egress launch/filter/filter-gen
+COMPILER := launch/filter/filter launch/filter/emit
 # The egress proxy's own: what libuv drives.
-EGRESS := launch/egress_loop launch/egress_connection launch/egress_serve
+EGRESS := launch/egress/loop launch/egress/connection launch/egress/serve
 LAYERS := report probe launch kabi
-sources = $(filter-out $(PROGRAMS:=.c) $(COMPILER:=.c) $(EGRESS:=.c),$(wildcard $(1)/*.c)) $(wildcard $(1)/*.cpp)
+sources = $(filter-out $(PROGRAMS:=.c) $(COMPILER:=.c) $(EGRESS:=.c),$(wildcard $(1)/*.c $(1)/*/*.c)) $(wildcard $(1)/*.cpp)
 objects = $(patsubst %,$(B)/$(2)/%.o,$(call sources,$(1)))
 
 WARN := -Wall -Wextra -Wshadow -Wformat=2 -Wvla -Wundef -Wswitch-enum
@@ -65,7 +66,7 @@ LINK_rel := -pie -Wl,--gc-sections -Wl,-z,relro,-z,now
 LINK_dev := $(SANITIZE)
 
 # The page of an audit is in the program as it is.
-$(foreach f,rel dev fuzz,$(B)/$(f)/report/audit_html.c.o): report/audit.html
+$(foreach f,rel dev fuzz,$(B)/$(f)/report/audit/html.c.o): report/audit/page.html
 
 # The optimiser takes long over what the sanitizers add to the TOML library.
 $(B)/dev/report/toml.cpp.o: FLAGS_dev += -O0
@@ -83,7 +84,7 @@ $(foreach l,$(LAYERS),
 $(B)/$(1)/$(l).a: $(call objects,$(l),$(1))
 	$$(call step,AR,$$@)
 	@rm -f $$@
-	$$(Q)ar rcsD $$@ $$^)
+	$$(Q)ar qcsD $$@ $$^)
 ARCHIVES_$(1) := $(foreach l,$(LAYERS),$(B)/$(1)/$(l).a)
 endef
 $(eval $(call flavour,rel))

@@ -1,6 +1,6 @@
 /* The second filter, in which a call is put to the parent: it decides, acts itself, and answers
- * (launch/supervise.h). It lies over the filter of launch/filter.h, whose refusals win; so what is
- * put to the parent is only what that one allows.
+ * (launch/supervise/supervise.h). It lies over the filter of launch/filter/filter.h, whose refusals
+ * win; so what is put to the parent is only what that one allows.
  */
 #ifndef LAUNCH_ASK_H
 #define LAUNCH_ASK_H

@@ -13,13 +13,15 @@ $(B)/static/%.c.o: %.c
 	@mkdir -p $(@D)
 	$(Q)$(LAUNCH_CC) -std=gnu17 $(WARN_C) $(CPPFLAGS) $(LAUNCH_FLAGS) -MMD -MP -c -o $@ $<
 
-$(B)/oarbank-sandbox $(B)/oarbank-plan $(B)/oarbank-run: $(B)/%: $(B)/static/launch/%.c.o $(LAUNCH_OBJECTS)
+$(B)/oarbank-sandbox $(B)/oarbank-plan: $(B)/%: $(B)/static/launch/%.c.o
+$(B)/oarbank-run: $(B)/static/launch/run/oarbank-run.c.o
+$(B)/oarbank-sandbox $(B)/oarbank-plan $(B)/oarbank-run: $(LAUNCH_OBJECTS)
 	$(call step,LINK,$@$(if $(MUSL_CC),, with the C library of $(CC): musl-tools makes it smaller))
 	$(Q)$(LAUNCH_CC) $(LAUNCH_LINK) -o $@ $^
 	@cp $@ $@.debug && strip $@
 
 # The egress proxy looks names up as the machine does, so it has the machine's C library.
-EGRESS_OBJECTS = $(EGRESS:%=$(B)/$(1)/%.c.o) $(B)/$(1)/launch/oarbank-egress.c.o $(B)/$(1)/launch.a $(B)/$(1)/kabi.a
+EGRESS_OBJECTS = $(EGRESS:%=$(B)/$(1)/%.c.o) $(B)/$(1)/launch/egress/oarbank-egress.c.o $(B)/$(1)/launch.a $(B)/$(1)/kabi.a
 UV_LIBS := $(or $(call static_lib,libuv_a.a),-luv) -pthread -ldl
 
 $(B)/oarbank-egress: $(call EGRESS_OBJECTS,rel)
@@ -33,23 +35,22 @@ $(B)/dev/oarbank-egress: $(call EGRESS_OBJECTS,dev)
 # compiles them again and compares.
 COMPILER_OBJECTS = $(COMPILER:%=$(B)/$(1)/%.c.o)
 
-$(B)/gen/filter-gen: $(B)/rel/launch/filter-gen.c.o $(call COMPILER_OBJECTS,rel) $(B)/rel/launch/filter_rules.c.o $(B)/rel/kabi.a
+$(B)/gen/filter-gen: $(B)/rel/launch/filter/filter-gen.c.o $(call COMPILER_OBJECTS,rel) $(B)/rel/launch/filter/rules.c.o $(B)/rel/kabi.a
 	$(call step,LINK,$@)
 	@mkdir -p $(@D)
 	$(Q)$(CC) $(LINK_rel) -o $@ $^ -lseccomp $(LDFLAGS)
 
 .PHONY: filter-programs
-filter-programs: $(B)/gen/filter-gen ## compile the seccomp rules into launch/filter_programs.c
-	$(call step,GEN,launch/filter_programs.c)
+filter-programs: $(B)/gen/filter-gen ## compile the seccomp rules into launch/filter/programs.c
+	$(call step,GEN,launch/filter/programs.c)
 	$(Q)$< >$(B)/gen/filter_programs.c
-	$(Q)cp $(B)/gen/filter_programs.c launch/filter_programs.c
+	$(Q)cp $(B)/gen/filter_programs.c launch/filter/programs.c
 
 # liboarbank-launch: the parent's part. One object whose only names are those of oarbank-launch.h, so
 # that it meets nothing of the program it goes into.
-LIB_PARTS := library run keeper child container leaf delegation tree outcome result check json \
-	run_network run_mounts run_proxy resolve policy policy_print supervise supervise_choice supervise_judge supervise_socket \
-	supervise_plant supervise_metadata metadata_call
-LIB_OBJECTS := $(LIB_PARTS:%=$(B)/pic/launch/%.c.o) $(patsubst %,$(B)/pic/%.o,$(call sources,kabi))
+LIB_SOURCES := $(addprefix launch/,check.c json.c policy.c policy_print.c resolve.c supervise_choice.c) \
+	$(filter-out launch/run/oarbank-run.c launch/run/command.c launch/run/remote.c,$(wildcard launch/run/*.c launch/supervise/*.c))
+LIB_OBJECTS := $(patsubst %,$(B)/pic/%.o,$(LIB_SOURCES) $(call sources,kabi))
 LIB_SONAME := liboarbank-launch.so.0
 LIBRARY := $(B)/liboarbank-launch.a $(B)/$(LIB_SONAME)
 OBJCOPY ?= objcopy
@@ -80,9 +81,9 @@ install-launch: $(B)/oarbank-run $(B)/oarbank-egress $(LIBRARY)
 	install -D -m 0644 $(B)/liboarbank-launch.a $(DESTDIR)$(PREFIX)/lib/liboarbank-launch.a
 	install -D -m 0755 $(B)/$(LIB_SONAME) $(DESTDIR)$(PREFIX)/lib/$(LIB_SONAME)
 	ln -sf $(LIB_SONAME) $(DESTDIR)$(PREFIX)/lib/liboarbank-launch.so
-	install -D -m 0644 launch/oarbank-launch.h $(DESTDIR)$(PREFIX)/include/oarbank-launch.h
+	install -D -m 0644 launch/run/oarbank-launch.h $(DESTDIR)$(PREFIX)/include/oarbank-launch.h
 	@mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
-	sed 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#' launch/oarbank-launch.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/oarbank-launch.pc
+	sed 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#' launch/run/oarbank-launch.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/oarbank-launch.pc
 	install -D -m 0644 docs/oarbank-run.1 $(DESTDIR)$(PREFIX)/share/man/man1/oarbank-run.1
 	install -D -m 0644 docs/oarbank-agent.service.example $(DESTDIR)$(PREFIX)/share/oarbank-probe/oarbank-agent.service.example
 

@@ -28,7 +28,7 @@
 #include <stdint.h>
 
 #include "kabi/fault.h"
-#include "launch/filter.h"
+#include "launch/filter/filter.h"
 #include "launch/gpu.h"
 #include "launch/policy.h"
 

@@ -4,7 +4,7 @@
 
 #include "kabi/text.h"
 #include "probe/capability_container.h"
-#include "probe/trial.h"
+#include "probe/trial/trial.h"
 
 /* ---- the backend ---- */
 

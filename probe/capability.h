@@ -53,7 +53,7 @@ extern const struct capability_row capability_rows[CAPABILITY_COUNT];
 
 #define EVIDENCE_MAX 24
 
-/* What its trials showed, counted; see probe/trial.h. */
+/* What its trials showed, counted; see probe/trial/trial.h. */
 struct trial_tally {
 	uint32_t denied;   /* attempts denied, with a control that succeeded */
 	uint32_t allowed;  /* attempts that succeeded, as granted */
@@ -88,8 +88,8 @@ struct capabilities {
 
 /* Judge `facts`. The status table is the contract's "Enforcement report" (contract-linux.md); a
  * status is worse than the table when a right it stands on was not accepted or a trial did not go
- * as it must (probe/trial.h has the rules), and never better. What is unknown is unavailable, and
- * says that it is unknown. When no trials were asked for, what is enforced is so as the kernel
+ * as it must (probe/trial/trial.h has the rules), and never better. What is unknown is unavailable,
+ * and says that it is unknown. When no trials were asked for, what is enforced is so as the kernel
  * claims, and says that. *ret points into `facts`.
  */
 void capabilities_derive(const struct facts *facts, struct capabilities *ret);

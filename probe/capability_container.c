@@ -3,7 +3,7 @@
 #include <stddef.h>
 
 #include "kabi/text.h"
-#include "probe/trial.h"
+#include "probe/trial/trial.h"
 
 static void set(char buf[FACTS_LINE_MAX], const char *a, const char *b, const char *c)
 {

@@ -16,7 +16,7 @@
 #include "kabi/landlock.h"
 #include "kabi/seccomp.h"
 
-/* The sandboxes that trials are run in, each with its policy (probe/trial_confine.c). */
+/* The sandboxes that trials are run in, each with its policy (probe/trial/confine.c). */
 enum trial_group {
 	TRIAL_GROUP_PLAIN, /* no grants but directories: one of each kind */
 	TRIAL_GROUP_EGRESS,
@@ -319,7 +319,7 @@ struct host_facts {
 	struct fact caps_asked;
 };
 
-/* ---- trials: probe/trial_run.c; what each of them is, is in probe/trial.h ---- */
+/* ---- trials: probe/trial/run.c; what each of them is, is in probe/trial/trial.h ---- */
 
 enum trial_end {
 	TRIAL_NEVER, /* not run, or nothing came back */

@@ -4,7 +4,7 @@
 
 #include "kabi/text.h"
 #include "probe/gather.h"
-#include "probe/trial.h"
+#include "probe/trial/trial.h"
 
 struct view {
 	const struct facts *facts;

@@ -7,8 +7,8 @@
 #include "probe/facts.h"
 #include "probe/finding.h"
 #include "probe/gather.h"
-#include "probe/trial.h"
-#include "probe/trial_run.h"
+#include "probe/trial/run.h"
+#include "probe/trial/trial.h"
 #include "probe/uevent.h"
 
 #endif

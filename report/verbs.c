@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "report/audit.h"
+#include "report/audit/audit.h"
 #include "report/completion.h"
 #include "report/diff.h"
 

@@ -108,7 +108,7 @@ fuzz: $(FUZZ:%=$(B)/fuzz/fuzz_%) ## fuzz every parser for FUZZ_SECONDS each
 
 # ---- source checks ------------------------------------------------------------------------------------
 
-C_FILES := $(wildcard $(LAYERS:=/*.[ch]) tests/*/*.[ch] vm-tests/*.[ch])
+C_FILES := $(wildcard $(LAYERS:=/*.[ch]) $(LAYERS:=/*/*.[ch]) tests/*/*.[ch] vm-tests/*.[ch])
 
 lint: all ## layers, headers, warnings of two compilers, cppcheck, format
 	@tests/lint/layers $(B) "$(CC)"

@@ -11,7 +11,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "launch/filter_compile.h"
+#include "launch/filter/compile.h"
 
 #define LOADS 300
 #define ROUNDS 60

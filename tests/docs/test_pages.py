@@ -67,7 +67,7 @@ def supervision():
     text = read("docs/supervision.md")
     tests = "".join(read(p) for p in ("tests/live/test_supervise.c", "tests/live/test_supervise_calls.c",
                                       "tests/live/test_supervise_metadata.c"))
-    trials = "".join(open(p).read() for p in glob.glob(TOP + "/probe/trials_*.c"))
+    trials = "".join(open(p).read() for p in glob.glob(TOP + "/probe/trial/rows_*.c"))
     finding = read("probe/finding.c")
     rows = [[c.strip() for c in l.strip("|").split("|")] for l in text.splitlines() if l.startswith("| ") and "`" in l]
     rows = [r for r in rows if len(r) == 5]

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "kabi/fault.h"
-#include "launch/filter.h"
+#include "launch/filter/filter.h"
 
 int attempt_outcome(long result)
 {

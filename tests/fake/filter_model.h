@@ -2,7 +2,7 @@
 #ifndef TESTS_FAKE_FILTER_MODEL_H
 #define TESTS_FAKE_FILTER_MODEL_H
 
-#include "launch/filter_rules.h"
+#include "launch/filter/rules.h"
 #include "tests/fake/bpf_sim.h"
 
 /* The number of a call, -1 when the architecture has none of this name; and the name of a number,

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 
 #include "launch/ask.h"
-#include "launch/supervise.h"
+#include "launch/supervise/supervise.h"
 
 /* ---- what is connected to ---- */
 

@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "launch/egress_body.h"
-#include "launch/egress_head.h"
+#include "launch/egress/body.h"
+#include "launch/egress/head.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "kabi/procstat.h"
-#include "launch/result.h"
+#include "launch/run/result.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "report/audit_read.h"
-#include "report/audit_table.h"
+#include "report/audit/read.h"
+#include "report/audit/table.h"
 #include "report/scan.h"
 #include "report/strict_json.h"
 

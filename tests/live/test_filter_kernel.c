@@ -14,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "launch/filter.h"
+#include "launch/filter/filter.h"
 #include "tests/fake/filter_model.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -19,7 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "launch/oarbank-launch.h"
+#include "launch/run/oarbank-launch.h"
 
 static char policy[] = "/tmp/oarbank-library-XXXXXX";
 static char launcher[PATH_MAX + 32];

@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "launch/oarbank-launch.h"
+#include "launch/run/oarbank-launch.h"
 
 #define MIB (1U << 20)
 #define HOG_MIB 256

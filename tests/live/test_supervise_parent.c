@@ -28,7 +28,7 @@
 
 #include "kabi/kernel.h"
 #include "launch/ask.h"
-#include "launch/supervise.h"
+#include "launch/supervise/supervise.h"
 
 static char dir[] = "/tmp/supervise-places-XXXXXX";
 

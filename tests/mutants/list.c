@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "launch/filter_compile.h"
-#include "launch/filter_rules.h"
+#include "launch/filter/compile.h"
+#include "launch/filter/rules.h"
 #include "launch/plan.h"
 #include "tests/mutants/mutant.h"
 

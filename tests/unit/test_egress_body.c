@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "launch/egress_body.h"
+#include "launch/egress/body.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define NEXT "GET http://b/ HTTP/1.1\r\n\r\n"

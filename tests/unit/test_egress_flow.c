@@ -18,8 +18,8 @@
 #include <cmocka.h>
 
 #include "kabi/text.h"
-#include "launch/egress_command.h"
-#include "launch/egress_flow.h"
+#include "launch/egress/command.h"
+#include "launch/egress/flow.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 

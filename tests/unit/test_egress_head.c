@@ -10,8 +10,8 @@
 #include <cmocka.h>
 
 #include "kabi/text.h"
-#include "launch/egress_head.h"
-#include "launch/egress_refusal.h"
+#include "launch/egress/head.h"
+#include "launch/egress/refusal.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define END "\r\n\r\n"

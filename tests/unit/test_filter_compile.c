@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "launch/filter_compile.h"
+#include "launch/filter/compile.h"
 #include "tests/fake/filter_model.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -1,4 +1,5 @@
-/* launch/keeper.c and launch/child.c: every way a module ends, and every call that can fail. */
+/* launch/run/keeper.c and launch/run/child.c: every way a module ends, and every call that can
+ * fail. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -11,8 +12,8 @@
 #include <cmocka.h>
 
 #include "kabi/text.h"
-#include "launch/child.h"
-#include "launch/keeper.h"
+#include "launch/run/child.h"
+#include "launch/run/keeper.h"
 #include "tests/fake/parent_kernel.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -1,4 +1,5 @@
-/* launch/delegation.c and launch/leaf.c: where a container is made, with what, and what is left. */
+/* launch/run/delegation.c and launch/run/leaf.c: where a container is made, with what, and what is
+ * left. */
 #include <errno.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -12,8 +13,8 @@
 
 #include "kabi/path.h"
 #include "kabi/text.h"
-#include "launch/delegation.h"
-#include "launch/leaf.h"
+#include "launch/run/delegation.h"
+#include "launch/run/leaf.h"
 #include "tests/fake/parent_kernel.h"
 
 #define ROOT "/sys/fs/cgroup/unit"

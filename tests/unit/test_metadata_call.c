@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "launch/metadata_call.h"
+#include "launch/supervise/metadata_call.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define PATH 0x1000

@@ -1,4 +1,5 @@
-/* launch/result.c, launch/run_command.c: the result of a run, written and read again; the options.
+/* launch/run/result.c, launch/run/command.c: the result of a run, written and read again; the
+ * options.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -14,8 +15,8 @@
 #include <cmocka.h>
 
 #include "kabi/text.h"
-#include "launch/result.h"
-#include "launch/run_command.h"
+#include "launch/run/command.h"
+#include "launch/run/result.h"
 #include "tests/fake/parent_kernel.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

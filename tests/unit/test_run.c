@@ -1,4 +1,5 @@
-/* launch/run.c: what a parent chooses, what it refuses, and that a failed start leaves nothing. */
+/* launch/run/run.c: what a parent chooses, what it refuses, and that a failed start leaves nothing.
+ */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,7 +11,7 @@
 #include <cmocka.h>
 
 #include "kabi/text.h"
-#include "launch/run.h"
+#include "launch/run/run.h"
 #include "tests/fake/parent_kernel.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

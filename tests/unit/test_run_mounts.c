@@ -1,4 +1,4 @@
-/* launch/run_mounts.c: what is mounted in a writable root, or around it. */
+/* launch/run/mounts.c: what is mounted in a writable root, or around it. */
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,7 +9,7 @@
 #include <cmocka.h>
 
 #include "kabi/text.h"
-#include "launch/run_mounts.h"
+#include "launch/run/mounts.h"
 #include "tests/fake/launch_kernel.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

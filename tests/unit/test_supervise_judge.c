@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "launch/supervise_judge.h"
+#include "launch/supervise/judge.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 #define BROKER "/run/broker.sock"

@@ -1,5 +1,5 @@
-/* kabi/procstat.c, launch/tree.c, launch/container.c: one process told from another, and all that
- * is below one.
+/* kabi/procstat.c, launch/run/tree.c, launch/run/container.c: one process told from another, and
+ * all that is below one.
  */
 #include <errno.h>
 #include <setjmp.h>
@@ -14,8 +14,8 @@
 
 #include "kabi/procstat.h"
 #include "kabi/text.h"
-#include "launch/container.h"
-#include "launch/tree.h"
+#include "launch/run/container.h"
+#include "launch/run/tree.h"
 #include "tests/fake/parent_kernel.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))

@@ -9,7 +9,7 @@
 
 #include "probe/capability.h"
 #include "probe/finding.h"
-#include "probe/trial.h"
+#include "probe/trial/trial.h"
 
 #define ABI 7
 
