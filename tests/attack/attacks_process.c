@@ -113,8 +113,9 @@ static int set_attr(const struct stage *s, const long *arg)
 		int32_t nice;
 		uint32_t priority;
 		uint64_t times[3];
-	} attr = { .size = 48 };
+	} attr = { .size = 48, .nice = getpriority(PRIO_PROCESS, 0) };
 
+	/* As it is, since to become less nice takes a privilege. */
 	return answer_zero(syscall(SYS_sched_setattr, pid_of(s, arg[0]), &attr, 0));
 }
 

@@ -163,11 +163,18 @@ def test_parent(node, who, alone):
 
 
 def test_agreement(node, who, expected):
-    different = 0
     rounds = 10 if node.uid else 50
-    for _ in range(rounds):
-        different += told(node.report()) != told(expected)
-    say(different == 0, f"{who}: {rounds} reports in a row agree", f"{different} differ")
+    different, late = [], 0
+    while rounds and late < 10:
+        report = node.report()
+        # On a machine that is busy enough nothing is told, which agrees with everything.
+        if report["report"]["trials"]["why"] == "the trials took too long and were ended":
+            late += 1
+            continue
+        rounds -= 1
+        different += [pair for pair in zip(told(report), told(expected)) if pair[0] != pair[1]]
+    say(not different and not rounds, f"{who}: reports in a row agree", f"{len(different)} differ, {late} were too late",
+        *different)
     different = 0
     for _ in range(1 if node.uid else 3):
         running = [node.start("--json") for _ in range(8)]
