@@ -50,6 +50,7 @@ static void sweep(const struct stage *s)
 	char path[64];
 	FILE *list;
 	int pid;
+	int status;
 
 	snprintf(path, sizeof(path), "/proc/self/task/%d/children", getpid());
 	list = fopen(path, "re");
@@ -58,9 +59,9 @@ static void sweep(const struct stage *s)
 			kill(pid, SIGKILL);
 	if (list)
 		fclose(list);
-	while ((pid = waitpid(-1, NULL, WNOHANG)) > 0)
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if (pid == s->victim) {
-			fprintf(stderr, "# the victim has died\n");
+			fprintf(stderr, "# the victim has died: wait status 0x%x\n", (unsigned)status);
 			exit(1);
 		}
 }

@@ -196,6 +196,9 @@ int victim_start(struct stage *s)
 	s->victim = fork();
 	if (s->victim == 0)
 		be_victim(s);
+	/* By both, so that it has left our group before anything is sent to that. */
+	if (s->victim > 0)
+		setpgid(s->victim, s->victim);
 	for (nfds_t i = 0; i < listener_count; i++)
 		close(listeners[i].fd);
 	return s->victim < 0 ? -errno : 0;
