@@ -61,7 +61,8 @@ static void sweep(const struct stage *s)
 		fclose(list);
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
 		if (pid == s->victim) {
-			fprintf(stderr, "# the victim has died: wait status 0x%x\n", (unsigned)status);
+			fprintf(stderr, "# the victim has died: wait status 0x%x\n",
+				(unsigned)status);
 			exit(1);
 		}
 }
