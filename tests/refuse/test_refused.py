@@ -24,6 +24,11 @@ BUILD = os.path.abspath(os.environ.get("BUILD", "build"))
 ALL = sys.argv[1:] == ["--all"]
 NOBODY = 65534
 PATIENCE = 40
+# Queues and segments are the machine's. With an IPC namespace of our own, what is left in it is ours.
+if os.geteuid() == 0 and "OARBANK_OWN_IPC" not in os.environ and subprocess.run(["unshare", "-i", "true"], stderr=subprocess.DEVNULL).returncode == 0:
+    os.environ["OARBANK_OWN_IPC"] = "yes"
+    os.execvp("unshare", ["unshare", "-i", sys.executable, *sys.argv])
+OWN_IPC = os.environ.pop("OARBANK_OWN_IPC", "") == "yes"
 failures = 0
 home = tempfile.mkdtemp(prefix="oarbank-refused-")
 os.chmod(home, 0o755)
@@ -262,14 +267,16 @@ def queues():
 if ALL and not shutil.which("strace"):
     skip("every call", "strace is needed to tell which")
     sys.exit(0)
-queues_before = queues()
 for name, command, judge in COMMANDS:
     for uid in (0, NOBODY) if os.geteuid() == 0 else (0,):
         if uid == 0 or ALL or name in ("the launcher", "the parent"):
             sweep(name, command, judge, uid)
-end = time.monotonic() + 20
-while queues() - queues_before and time.monotonic() < end:
-    time.sleep(0.2)
-say("no message queue is left", not queues() - queues_before, queues())
+if OWN_IPC:
+    end = time.monotonic() + 20
+    while queues() and time.monotonic() < end:
+        time.sleep(0.2)
+    say("no message queue is left", not queues(), queues())
+else:
+    skip("no message queue is left", "no IPC namespace of our own to look into")
 shutil.rmtree(home)
 sys.exit(failures != 0)
