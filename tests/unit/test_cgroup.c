@@ -555,6 +555,79 @@ static void a_machine_is_told_from_the_others(void **state)
 	}
 }
 
+static const struct machine *machine_named(const char *start)
+{
+	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++)
+		if (strncmp(machines[i].name, start, strlen(start)) == 0)
+			return &machines[i];
+	fail();
+	return NULL;
+}
+
+/* The child of the root cgroup is removed just before the files of the first `removals` samples are
+ * asked for, and another is there then.
+ */
+static struct {
+	const struct kernel *inner;
+	int removals;
+	int asked;
+	uint64_t inode;
+} vanishing;
+
+static int vanishing_access(const struct kernel *k, const char *path, int mode)
+{
+	(void)k;
+	if (strstr(path, "/cgroup.kill"))
+		vanishing.asked++;
+	if (!strstr(path, "/init.scope/") || vanishing.asked > vanishing.removals)
+		return vanishing.inner->access(vanishing.inner, path, mode);
+	vanishing.inode++;
+	return -ENOENT;
+}
+
+static int vanishing_stat(const struct kernel *k, const char *path, struct node *ret)
+{
+	int r = vanishing.inner->stat(vanishing.inner, path, ret);
+
+	(void)k;
+	ret->inode = vanishing.inode;
+	return r;
+}
+
+static void a_cgroup_removed_meanwhile_is_no_answer(void **state)
+{
+	static const struct {
+		int removals;
+		enum answer kill;
+		const char *got;
+	} rows[] = { { 0, ANSWER_YES, "0" },
+		     { 1, ANSWER_YES, "0" },
+		     { 7, ANSWER_YES, "0" },
+		     { 8, ANSWER_UNKNOWN, "each was removed meanwhile" } };
+	static struct cgroup_facts f;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct tree t;
+
+		make(machine_named("the root cgroup of a unified machine"), &t);
+
+		struct kernel kernel = t.kernel;
+
+		kernel.access = vanishing_access;
+		kernel.stat = vanishing_stat;
+		vanishing.inner = &t.kernel;
+		vanishing.removals = rows[i].removals;
+		vanishing.asked = 0;
+		f = (struct cgroup_facts){ .dir = CG };
+		cgroup_ask_files(&kernel, ANSWER_YES, &f);
+		assert_int_equal(f.kill.answer, rows[i].kill);
+		assert_string_equal(f.kill.got, rows[i].got);
+		assert_int_equal(f.freeze.answer, rows[i].kill);
+		tree_remove(&t);
+	}
+}
+
 static void obstacles_have_names_and_remedies(void **state)
 {
 	char remedy[FACTS_LINE_MAX];
@@ -725,6 +798,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_machine_is_told_from_the_others),
+		cmocka_unit_test(a_cgroup_removed_meanwhile_is_no_answer),
 		cmocka_unit_test(obstacles_have_names_and_remedies),
 		cmocka_unit_test(nothing_recorded_is_unknown),
 		cmocka_unit_test(pressure_can_be_off_at_boot),
