@@ -26,15 +26,17 @@
 #define OF_LISTENER UINT32_MAX
 #define OF_CLOCK (UINT32_MAX - 1)
 #define OF_CHANNEL (UINT32_MAX - 2)
+#define NOT_WATCHED 0
 
 /* A call that is being carried out. */
 struct call {
 	struct plant_place place;
-	int socket;	 /* ours; -1: this place is free */
-	int error;	 /* that the call ends with, once our socket is in place */
-	bool made;	 /* the caller is to take it */
-	bool retries;	 /* until the broker has room, or the caller has taken it */
-	int64_t give_up; /* when a blocking caller does; INT64_MAX: never */
+	int socket;	  /* ours; -1: this place is free */
+	uint32_t watched; /* which one of all that were, from 1; or NOT_WATCHED */
+	int error;	  /* that the call ends with, once our socket is in place */
+	bool made;	  /* the caller is to take it */
+	bool retries;	  /* until the broker has room, or the caller has taken it */
+	int64_t give_up;  /* when a blocking caller does; INT64_MAX: never */
 };
 
 struct supervisor {
@@ -43,7 +45,8 @@ struct supervisor {
 	int listener; /* -1: there is none, yet or any more */
 	int epoll;
 	int clock;
-	int64_t period; /* of the clock; 0: stopped */
+	int64_t period;	  /* of the clock; 0: stopped */
+	uint32_t watches; /* sockets of calls that were ever watched */
 	unsigned waiting;
 	unsigned retrying;
 	bool listening;
@@ -74,9 +77,17 @@ static void close_one(int *fd)
 
 /* ---- what is waited for ---- */
 
-static int watch(struct supervisor *s, int fd, uint32_t events, uint32_t what)
+/* One epoll_wait(2) may tell of a call that an earlier one of its events has ended, and whose place
+ * another has by then: an event says whose it is by the place, below, and by call.watched, above.
+ */
+static uint64_t whose(uint32_t place, uint32_t watched)
 {
-	struct epoll_event event = { .events = events, .data.u32 = what };
+	return (uint64_t)watched << 32 | place;
+}
+
+static int watch(struct supervisor *s, int fd, uint32_t events, uint64_t what)
+{
+	struct epoll_event event = { .events = events, .data.u64 = what };
 
 	return epoll_ctl(s->epoll, EPOLL_CTL_ADD, fd, &event) < 0 ? -errno : 0;
 }
@@ -109,7 +120,7 @@ static void set_clock(struct supervisor *s)
 static void set_listening(struct supervisor *s)
 {
 	bool listening = s->waiting < WAITING_MAX;
-	struct epoll_event event = { .events = listening ? EPOLLIN : 0, .data.u32 = OF_LISTENER };
+	struct epoll_event event = { .events = listening ? EPOLLIN : 0, .data.u64 = OF_LISTENER };
 
 	if (listening == s->listening || s->listener < 0)
 		return;
@@ -148,9 +159,17 @@ static void fail(struct supervisor *s, uint64_t id, int error)
 
 /* ---- blocking callers ---- */
 
+/* Never NOT_WATCHED, and not twice in one epoll_wait(2). */
+static uint32_t next_watch(struct supervisor *s)
+{
+	s->watches = s->watches == UINT32_MAX ? 1 : s->watches + 1;
+	return s->watches;
+}
+
 static void stop_waiting(struct supervisor *s, struct call *call)
 {
 	unwatch(s, &call->socket);
+	call->watched = NOT_WATCHED;
 	s->waiting--;
 	s->retrying -= call->retries;
 	set_clock(s);
@@ -159,16 +178,18 @@ static void stop_waiting(struct supervisor *s, struct call *call)
 
 static int start_waiting(struct supervisor *s, const struct call *call)
 {
+	uint32_t watched = call->retries ? NOT_WATCHED : next_watch(s);
 	uint32_t i = 0;
 	int r = 0;
 
 	while (s->calls[i].socket >= 0)
 		i++;
-	if (!call->retries)
-		r = watch(s, call->socket, EPOLLOUT, i);
+	if (watched)
+		r = watch(s, call->socket, EPOLLOUT, whose(i, watched));
 	if (r < 0)
 		return r;
 	s->calls[i] = *call;
+	s->calls[i].watched = watched;
 	s->waiting++;
 	s->retrying += call->retries;
 	set_clock(s);
@@ -185,6 +206,7 @@ static bool finish(struct supervisor *s, struct call *call, int r)
 		fail(s, call->place.id, -r);
 	} else if (!plant(s, call)) {
 		epoll_ctl(s->epoll, EPOLL_CTL_DEL, call->socket, NULL);
+		call->watched = NOT_WATCHED;
 		s->retrying += !call->retries;
 		call->made = call->retries = true;
 		set_clock(s);
@@ -430,6 +452,14 @@ static void on_listener(struct supervisor *s, uint32_t events)
 		end(s);
 }
 
+static void on_socket(struct supervisor *s, uint64_t what)
+{
+	struct call *call = &s->calls[(uint32_t)what];
+
+	if (call->watched == what >> 32)
+		finish(s, call, socket_error(call->socket));
+}
+
 static bool is_over(const struct supervisor *s)
 {
 	return s->listener < 0 && s->channel < 0;
@@ -443,7 +473,7 @@ bool supervisor_run(struct supervisor *s)
 	if (n < 0 && errno != EINTR)
 		end(s);
 	for (int i = 0; i < n && !is_over(s); i++) {
-		uint32_t what = events[i].data.u32;
+		uint64_t what = events[i].data.u64;
 
 		if (what == OF_LISTENER)
 			on_listener(s, events[i].events);
@@ -451,8 +481,8 @@ bool supervisor_run(struct supervisor *s)
 			on_clock(s);
 		else if (what == OF_CHANNEL)
 			take_listener(s);
-		else if (s->calls[what].socket >= 0)
-			finish(s, &s->calls[what], socket_error(s->calls[what].socket));
+		else
+			on_socket(s, what);
 	}
 	return !is_over(s);
 }

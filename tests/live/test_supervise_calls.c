@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <poll.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -185,6 +186,89 @@ static void a_connection_that_is_held_costs_nothing(void **state)
 	assert_int_equal(supervised_end(&c), 0);
 	assert_int_equal(counts.connected, 2);
 	assert_true(rounds < 500);
+	close(narrow);
+	place.rules.proxy_port = saved;
+}
+
+/* Three callers of a proxy whose queue has room for one: the first is there, the second waits and
+ * is killed, the third comes then.
+ */
+static int go[2];
+
+static int fills_is_killed_comes(void)
+{
+	int first = socket(AF_INET, SOCK_STREAM, 0);
+	int last = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in peer;
+	socklen_t len = sizeof(peer);
+	pid_t pid;
+	char byte;
+
+	EXPECT(connect_to(first, "127.0.0.1", place.rules.proxy_port) == 0);
+	pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		connect_to(socket(AF_INET, SOCK_STREAM, 0), "127.0.0.1", place.rules.proxy_port);
+		pause();
+	}
+	EXPECT(read(go[0], &byte, 1) == 1);
+	kill(pid, SIGKILL);
+	EXPECT(waitpid(pid, NULL, 0) == pid);
+	EXPECT(connect_to(last, "127.0.0.1", place.rules.proxy_port) == 0);
+	return getpeername(last, (struct sockaddr *)&peer, &len) == 0 ? 0 : 1;
+}
+
+static void until_readable(int fd)
+{
+	struct pollfd readable = { .fd = fd, .events = POLLIN };
+
+	assert_int_equal(poll(&readable, 1, 30000), 1);
+}
+
+static int listener_of(const struct supervised *c)
+{
+	struct pollfd fds[SUPERVISOR_FDS];
+
+	supervisor_fds(c->supervisor, fds);
+	return fds[0].fd;
+}
+
+/* All at once, in this order: the clock, with which the second caller is found to be gone; the
+ * third one's call, which gets its place; and the second one's connection.
+ */
+static void nobody_gets_the_connection_of_who_had_its_place(void **state)
+{
+	uint16_t saved = place.rules.proxy_port;
+	struct supervise_counts counts = { 0 };
+	struct supervised c;
+	int narrow = listen_on("127.0.0.1", 0, &place.rules.proxy_port);
+
+	(void)state;
+	assert_int_equal(listen(narrow, 0), 0);
+	assert_int_equal(pipe2(go, O_CLOEXEC), 0);
+	c = supervised_start(fills_is_killed_comes, ASK_CONNECT, &place.rules);
+	while (counts.connected < 1) {
+		assert_true(supervisor_run(c.supervisor));
+		supervisor_counts(c.supervisor, &counts);
+		supervised_wait(&c);
+	}
+	until_readable(listener_of(&c));
+	assert_true(supervisor_run(c.supervisor));
+	until_readable(supervisor_fd(c.supervisor));
+	assert_int_equal(write(go[1], "x", 1), 1);
+	until_readable(listener_of(&c));
+	assert_int_equal(accept_all(narrow), 1);
+	until_readable(narrow);
+	assert_true(supervisor_run(c.supervisor));
+	supervisor_counts(c.supervisor, &counts);
+	assert_int_equal(counts.connected, 1);
+	while (supervisor_run(c.supervisor)) {
+		accept_all(narrow);
+		supervised_wait(&c);
+	}
+	assert_int_equal(supervised_end(&c), 0);
+	close(go[0]);
+	close(go[1]);
 	close(narrow);
 	place.rules.proxy_port = saved;
 }
@@ -447,6 +531,7 @@ int main(int argc, char **argv)
 		cmocka_unit_test(many_threads_are_served),
 		cmocka_unit_test(a_slow_connect_holds_nobody_up),
 		cmocka_unit_test(a_connection_that_is_held_costs_nothing),
+		cmocka_unit_test(nobody_gets_the_connection_of_who_had_its_place),
 		cmocka_unit_test(an_address_that_changes_is_judged_as_it_is_used),
 		cmocka_unit_test(a_descriptor_that_changes_gets_nothing_else),
 		cmocka_unit_test(callers_that_are_killed_leave_nothing),
