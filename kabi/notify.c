@@ -93,8 +93,35 @@ int notify_plant(int listener, uint64_t id, int fd, int onto, bool close_on_exec
 	return result(ioctl(listener, PLANT, &addition));
 }
 
+/* All descriptors that came are open now. Returns the only one, if it is that, and else closes
+ * them.
+ */
+static int only_descriptor(struct msghdr *message)
+{
+	bool cut = message->msg_flags & MSG_CTRUNC;
+	unsigned count = 0;
+	int only = -1;
+
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(message); c; c = CMSG_NXTHDR(message, c)) {
+		if (c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS)
+			continue;
+		for (size_t at = CMSG_LEN(0); at + sizeof(int) <= c->cmsg_len; at += sizeof(int)) {
+			if (only >= 0)
+				close(only);
+			memcpy(&only, (char *)c + at, sizeof(only));
+			count++;
+		}
+	}
+	if (count == 1 && !cut)
+		return only;
+	if (only >= 0)
+		close(only);
+	return -EBADMSG;
+}
+
 int notify_take_listener(int socket)
 {
+	/* The kernel fills what is left of it with a second one. */
 	union {
 		char room[CMSG_SPACE(sizeof(int))];
 		struct cmsghdr align;
@@ -107,18 +134,11 @@ int notify_take_listener(int socket)
 		.msg_control = control.room,
 		.msg_controllen = sizeof(control.room),
 	};
-	struct cmsghdr *c;
 	ssize_t n = recvmsg(socket, &message, MSG_CMSG_CLOEXEC);
-	int fd;
 
 	if (n <= 0)
 		return n < 0 ? -errno : -EPIPE;
-	c = CMSG_FIRSTHDR(&message);
-	if (!c || c->cmsg_level != SOL_SOCKET || c->cmsg_type != SCM_RIGHTS ||
-	    c->cmsg_len != CMSG_LEN(sizeof(int)))
-		return -EBADMSG;
-	memcpy(&fd, CMSG_DATA(c), sizeof(fd));
-	return fd;
+	return only_descriptor(&message);
 }
 
 /* ---- the caller ---- */

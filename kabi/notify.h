@@ -44,7 +44,7 @@ int notify_is_valid(int listener, uint64_t id);
 int notify_plant(int listener, uint64_t id, int fd, int onto, bool close_on_exec);
 
 /* The descriptor that came with the next byte on a unix socket, close-on-exec. -EPIPE at the end;
- * -EBADMSG when none came.
+ * -EBADMSG when none came, or several, and then none is left open.
  */
 int notify_take_listener(int socket);
 
