@@ -116,6 +116,7 @@ enum woken {
 	WOKEN_NOTHING, /* by something that does not matter */
 	WOKEN_EVENT,
 	WOKEN_READER_GONE,
+	WOKEN_ERROR, /* by errno: it cannot wait */
 };
 
 /* Wait for an event, at most `ms`. */
@@ -126,10 +127,12 @@ static enum woken wait_event(const struct watcher *w, int ms)
 				{ .fd = w->uevent, .events = POLLIN } };
 	int r = poll(fds, 3, ms);
 
-	if (fds[0].revents & (POLLERR | POLLHUP | POLLNVAL))
-		return WOKEN_READER_GONE;
+	if (r < 0 && errno != EINTR)
+		return WOKEN_ERROR;
 	if (r <= 0)
 		return WOKEN_TIME;
+	if (fds[0].revents & (POLLERR | POLLHUP | POLLNVAL))
+		return WOKEN_READER_GONE;
 	return drain(w) ? WOKEN_EVENT : WOKEN_NOTHING;
 }
 
@@ -247,6 +250,7 @@ static void wait_for_quiet(const struct watcher *w)
 static int wait_for_reason(const struct watcher *w)
 {
 	int64_t end = now_ms() + LOOK_MS;
+	struct fault why;
 
 	for (;;) {
 		int64_t left = end - now_ms();
@@ -254,6 +258,9 @@ static int wait_for_reason(const struct watcher *w)
 		switch (left > 0 ? wait_event(w, (int)left) : WOKEN_TIME) {
 		case WOKEN_READER_GONE:
 			return fail(EXIT_OURS, "write standard output: EPIPE");
+		case WOKEN_ERROR:
+			fault_errno(&why, "wait for a change", NULL, errno);
+			return fail(EXIT_OURS, why.text);
 		case WOKEN_EVENT:
 			wait_for_quiet(w);
 			return 0;

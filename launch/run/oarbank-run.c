@@ -128,11 +128,17 @@ static void follow(struct session *s)
 	while (s->run.state != RUN_ENDED) {
 		enum run_state state = s->run.state;
 		pid_t leader = s->run.container.leader;
+		int r;
 
 		run_fds(&s->run, fds);
 		fds[RUN_FDS] = (struct pollfd){ .fd = s->signals, .events = POLLIN };
-		if (k->poll(k, fds, RUN_FDS + 1, -1) < 0)
+		r = k->poll(k, fds, RUN_FDS + 1, -1);
+		if (r == -EINTR)
 			continue;
+		if (r < 0) {
+			run_give_up(k, &s->run, -r);
+			return;
+		}
 		if (fds[RUN_FDS].revents)
 			pass_signal_on(s);
 		run_act(k, &s->run, fds);

@@ -345,20 +345,29 @@ int run_start(const struct kernel *k, const struct run_options *o, struct run *r
 
 /* ---- following it ---- */
 
-/* The keeper ended without a word: something killed it. The module's own process has died with it
- * (PR_SET_PDEATHSIG), and all of a leaf can still be ended here. What escaped from a group has gone
- * to the next subreaper above.
+/* The keeper said nothing of the end. If something killed it, the module's own process has died
+ * with it (PR_SET_PDEATHSIG), and all of a leaf can still be ended here. What escaped from a group
+ * has gone to the next subreaper above.
  */
-static void lose_keeper(const struct kernel *k, struct run *run)
+static void end_untold(const struct kernel *k, struct run *run, const char *text, const char *more)
 {
 	struct outcome *o = &run->outcome;
 
+	close_all(k, run);
 	*o = (struct outcome){ .reason = REASON_LAUNCH_FAILED, .code = -1, .left_behind = true };
-	fault_join(&o->why, "the keeper was killed", NULL);
+	fault_join(&o->why, text, more, NULL);
 	if (run->container.kind == CONTAINER_LEAF) {
 		leaf_kill(k, &run->container.leaf, NULL);
 		o->left_behind = leaf_remove(k, &run->container.leaf, NULL) < 0;
 	}
+	run->state = RUN_ENDED;
+}
+
+void run_give_up(const struct kernel *k, struct run *run, int error)
+{
+	char name[ERRNO_NAME_MAX];
+
+	end_untold(k, run, "the parent cannot wait: ", errno_name(error, name));
 }
 
 /* It is confined, but its calls are not put to us: the launcher knows of no supervisor. */
@@ -392,9 +401,7 @@ static void take_news(const struct kernel *k, struct run *run)
 		n = k->read(k, run->channel, &message, sizeof(message));
 	while (n == -EINTR);
 	if (n != (ssize_t)sizeof(message)) {
-		close_all(k, run);
-		lose_keeper(k, run);
-		run->state = RUN_ENDED;
+		end_untold(k, run, "the keeper was killed", "");
 		return;
 	}
 	switch (message.event) {

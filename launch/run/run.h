@@ -114,6 +114,11 @@ void run_counts(const struct run *run, struct supervise_counts *ret);
 int run_stop(const struct kernel *k, struct run *run);
 int run_kill(const struct kernel *k, struct run *run);
 
+/* Waiting for it has failed with `error`, a positive errno, and would again: end it. run->state is
+ * RUN_ENDED then.
+ */
+void run_give_up(const struct kernel *k, struct run *run, int error);
+
 /* Let go of it: it is ended if it has not. */
 void run_free(const struct kernel *k, struct run *run);
 

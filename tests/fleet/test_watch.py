@@ -5,8 +5,10 @@ What changes is changed in a mount namespace of this test: nothing of the machin
 """
 import json
 import os
+import resource
 import select
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -118,6 +120,20 @@ def inside(dir):
         code = None
     say(code == 70 and b"EPIPE" in w.p.stderr.read(), "a reader that goes away ends it, though nothing changes", code)
     w.p.kill()
+
+    # poll(2) takes no more descriptors than may be open; what was stopped asks again.
+    w = Watch(PROBE)
+    w.line(20)
+    resource.prlimit(w.p.pid, resource.RLIMIT_NOFILE, (2, 2))
+    w.p.send_signal(signal.SIGSTOP)
+    os.waitid(os.P_PID, w.p.pid, os.WSTOPPED)
+    w.p.send_signal(signal.SIGCONT)
+    try:
+        code = w.p.wait(15)
+    except subprocess.TimeoutExpired:
+        code = None
+    say(code == 70 and w.p.stderr.read() == b"oarbank-probe: wait for a change: EINVAL\n", "what cannot wait ends", code)
+    w.end()
     return 1 if bad else 0
 
 

@@ -617,6 +617,22 @@ for kind in KINDS:
           p.returncode == 70 and r["reason"] == "launch_failed" and "keeper" in r["detail"]
           and not r["left_behind"] and nothing_left(), r, marked())
 
+# poll(2) takes no more descriptors than may be open.
+for kind in KINDS:
+    p = subprocess.Popen(command(TREE, "--container", kind), stdin=subprocess.DEVNULL,
+                         stderr=subprocess.PIPE, text=True)
+    wait_until(lambda: len(modules()) >= 3)
+    resource.prlimit(p.pid, resource.RLIMIT_NOFILE, (1, 1))
+    p.send_signal(signal.SIGTERM)
+    try:
+        said = p.communicate(timeout=20)[1]
+    except subprocess.TimeoutExpired:
+        p.kill()
+        said = p.communicate()[1]
+    check("%s: a parent that cannot wait ends all of it, and says so" % kind,
+          p.returncode == 70 and "the parent cannot wait: EINVAL" in said
+          and "left behind" not in said and nothing_left(), p.returncode, said, marked())
+
 if "leaf" in KINDS:
     p = start(TREE, "--container", "leaf")
     keeper = keeper_of(p)

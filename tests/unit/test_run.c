@@ -235,6 +235,32 @@ static void a_keeper_that_is_lost_is_a_failed_launch(void **state)
 	run_free(&w.kernel, &run);
 }
 
+/* As a parent does that would wait in vain again and again. */
+static void what_cannot_be_waited_for_is_ended(void **state)
+{
+	static const enum container_choice choices[] = { CHOOSE_LEAF, CHOOSE_GROUP };
+
+	(void)state;
+	for (size_t i = 0; i < COUNT(choices); i++) {
+		struct run_options o = options(choices[i]);
+		struct run run;
+
+		begin_world();
+		world_cgroup(&w, "/unit", ALL, ALL);
+		assert_int_equal(run_start(&w.kernel, &o, &run, &why), 0);
+		w.leader_alive = false;
+		run_give_up(&w.kernel, &run, ENOMEM);
+		assert_int_equal(run.state, RUN_ENDED);
+		assert_int_equal(run.outcome.reason, REASON_LAUNCH_FAILED);
+		assert_string_equal(run.outcome.why.text, "the parent cannot wait: ENOMEM");
+		/* What escaped from a group may be there still. */
+		assert_int_equal(run.outcome.left_behind, choices[i] == CHOOSE_GROUP);
+		assert_false(leaf_is_there());
+		assert_int_equal(world_open_fds(&w), 0);
+		assert_int_equal(run_fd(&run), -1);
+	}
+}
+
 static void no_news_is_a_timeout(void **state)
 {
 	struct run_options o = options(CHOOSE_GROUP);
@@ -289,6 +315,7 @@ int main(void)
 		cmocka_unit_test(the_keeper_starts_with_its_signals_blocked),
 		cmocka_unit_test(a_start_that_fails_leaves_nothing),
 		cmocka_unit_test(a_keeper_that_is_lost_is_a_failed_launch),
+		cmocka_unit_test(what_cannot_be_waited_for_is_ended),
 		cmocka_unit_test(no_news_is_a_timeout),
 		cmocka_unit_test(the_launcher_is_named_or_beside_us),
 	};
