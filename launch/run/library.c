@@ -42,7 +42,25 @@ int oarbank_launch_setup(pid_t launcher_pid, char *why, size_t why_size)
 	return tell(&fault, why, why_size, run_setup(k, launcher_pid, &fault));
 }
 
-static int take_choice(int container, enum container_choice *ret)
+/* ---- options ---- */
+
+static int refuse(struct fault *why, const char *option, const char *text, const char *more)
+{
+	fault_join(why, "option '", option, "' ", text, more, NULL);
+	return -EINVAL;
+}
+
+static int refuse_number(struct fault *why, const char *option, int64_t value, const char *text)
+{
+	char said[24];
+	struct text t = TEXT_BUF(said);
+
+	text_add_int(&t, value);
+	fault_join(why, "option '", option, "' is ", said, ", ", text, NULL);
+	return -EINVAL;
+}
+
+static int take_choice(int container, enum container_choice *ret, struct fault *why)
 {
 	switch (container) {
 	case OARBANK_CONTAINER_AUTO:
@@ -55,11 +73,12 @@ static int take_choice(int container, enum container_choice *ret)
 		*ret = CHOOSE_GROUP;
 		return 0;
 	default:
-		return -EINVAL;
+		return refuse_number(why, "container", container,
+				     "and not one of enum oarbank_launch_container");
 	}
 }
 
-static int take_supervise(int supervise, enum supervise_choice *ret)
+static int take_supervise(int supervise, enum supervise_choice *ret, struct fault *why)
 {
 	switch (supervise) {
 	case OARBANK_SUPERVISE_AUTO:
@@ -72,25 +91,48 @@ static int take_supervise(int supervise, enum supervise_choice *ret)
 		*ret = SUPERVISE_METADATA;
 		return 0;
 	default:
-		return -EINVAL;
+		return refuse_number(why, "supervise", supervise,
+				     "and not one of enum oarbank_launch_supervise");
 	}
 }
 
 /* What an older caller does not know is as usual. */
-static int complete(const struct oarbank_launch_options *from, struct oarbank_launch_options *ret)
+static int complete(const struct oarbank_launch_options *from, struct oarbank_launch_options *ret,
+		    struct fault *why)
 {
-	if (from->size < offsetof(struct oarbank_launch_options, supervise) ||
-	    from->size > sizeof(*ret))
-		return -EINVAL;
+	int64_t size = from->size < INT64_MAX ? (int64_t)from->size : INT64_MAX;
+
+	if (from->size > sizeof(*ret))
+		return refuse_number(why, "size", size,
+				     "of a newer library than this one: use that one, or begin "
+				     "with oarbank_launch_options_init()");
+	if (from->size < offsetof(struct oarbank_launch_options, supervise))
+		return refuse_number(why, "size", size,
+				     "of no library: begin with oarbank_launch_options_init()");
 	oarbank_launch_options_init(ret);
 	memcpy(ret, from, from->size);
 	return 0;
 }
 
-static bool are_in_order(const struct oarbank_launch_options *o)
+static int check_options(const struct oarbank_launch_options *o, struct fault *why)
 {
-	return o->policy && o->argv && o->argv[0] && o->argv[0][0] == '/' && !o->reserved &&
-	       o->guard_ms > 0 && o->grace_ms >= 0 && o->timeout_ms >= 0;
+	if (!o->policy)
+		return refuse(why, "policy", "is NULL: name the policy's file", "");
+	if (!o->argv || !o->argv[0])
+		return refuse(why, "argv", "is empty: it begins with the module's program", "");
+	if (o->argv[0][0] != '/')
+		return refuse(why, "argv",
+			      "begins with the program, by its absolute path: ", o->argv[0]);
+	if (o->reserved)
+		return refuse_number(why, "reserved", o->reserved, "and must be 0");
+	if (o->guard_ms <= 0)
+		return refuse_number(why, "guard_ms", o->guard_ms, "and must be above 0");
+	if (o->grace_ms < 0)
+		return refuse_number(why, "grace_ms", o->grace_ms, "and must be 0 or more");
+	if (o->timeout_ms < 0)
+		return refuse_number(why, "timeout_ms", o->timeout_ms,
+				     "and must be 0, which is never, or more");
+	return 0;
 }
 
 static int take_proxy(const struct oarbank_launch_options *from, struct network_options *ret,
@@ -140,24 +182,25 @@ static int take_options(const struct oarbank_launch_options *given, char launche
 			struct run_options *ret, struct fault *why)
 {
 	struct oarbank_launch_options o;
-	int r = 0;
+	int r = complete(given, &o, why);
 
-	if (complete(given, &o) < 0 || !are_in_order(&o)) {
-		fault_join(why, "the options are not in order", NULL);
-		return -EINVAL;
-	}
+	if (r == 0)
+		r = check_options(&o, why);
+	if (r < 0)
+		return r;
 	take_plain(&o, ret);
-	if (take_choice(o.container, &ret->container) < 0 ||
-	    take_supervise(o.supervise, &ret->network.supervise) < 0) {
-		fault_join(why, "no such container or supervision", NULL);
-		return -EINVAL;
-	}
-	r = take_proxy(&o, &ret->network, why);
+	r = take_choice(o.container, &ret->container, why);
+	if (r == 0)
+		r = take_supervise(o.supervise, &ret->network.supervise, why);
+	if (r == 0)
+		r = take_proxy(&o, &ret->network, why);
 	if (r < 0 || ret->launcher)
 		return r;
 	ret->launcher = launcher;
 	return run_find_launcher(k, ret->envp, launcher, PATH_MAX, why);
 }
+
+/* ---- a module ---- */
 
 int oarbank_launch_start(const struct oarbank_launch_options *options, struct oarbank_module **ret,
 			 char *why, size_t why_size)
@@ -172,7 +215,8 @@ int oarbank_launch_start(const struct oarbank_launch_options *options, struct oa
 		return tell(&fault, why, why_size, r);
 	module = calloc(1, sizeof(*module));
 	if (!module)
-		return tell(&fault, why, why_size, -ENOMEM);
+		return tell(&fault, why, why_size,
+			    fault_errno(&fault, "make the module", NULL, ENOMEM));
 	r = run_start(k, &o, &module->run, &fault);
 	if (r < 0) {
 		free(module);

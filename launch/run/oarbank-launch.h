@@ -90,9 +90,9 @@ struct oarbank_module;
 
 /* Start it. On success *ret must be given to oarbank_launch_free(); the options, and all that they
  * point to, are not needed any more. A limit that cannot be enforced is a failure, and so is a
- * supervisor or a proxy that cannot be had: -EINVAL when the policy grants no network for it. Waits
- * for the proxy to listen, 10 seconds at most. The module is not known to be confined yet: see
- * oarbank_launch_wait().
+ * supervisor or a proxy that cannot be had: -EINVAL when the policy grants no network for it. An
+ * option that is none is -EINVAL too, and `why` names it. Waits for the proxy to listen, 10 seconds
+ * at most. The module is not known to be confined yet: see oarbank_launch_wait().
  */
 OARBANK_LAUNCH_API int oarbank_launch_start(const struct oarbank_launch_options *options,
 					    struct oarbank_module **ret, char *why,

@@ -427,29 +427,60 @@ static void a_proxy(void)
 	end_place(&place);
 }
 
+/* It is refused, and named. */
+static void refused(const struct oarbank_launch_options *options, const char *text)
+{
+	struct oarbank_module *module = NULL;
+	char why[400] = "";
+	char name[500];
+	int r = oarbank_launch_start(options, &module, why, sizeof(why));
+
+	if (!strstr(why, text))
+		printf("# %s\n", why);
+	snprintf(name, sizeof(name), "an option that is none: %s", text);
+	check(r == -EINVAL && !module && strstr(why, text), name);
+}
+
 static void wrong_options(void)
 {
-	char *const argv[] = { "relative", NULL };
+	char *const relative[] = { "relative", NULL };
+	char *const nothing[] = { NULL };
 	char *const right[] = { "/bin/true", NULL };
-	struct oarbank_launch_options options = options_of(argv);
-	struct oarbank_module *module = NULL;
+	const struct oarbank_launch_options good = options_of(right);
+	struct oarbank_launch_options o;
+	struct oarbank_module *module;
 	char why[8];
 
-	check(oarbank_launch_start(&options, &module, why, sizeof(why)) == -EINVAL && !module,
-	      "a program that is no absolute path");
-	options.size++;
-	check(oarbank_launch_start(&options, &module, NULL, 0) == -EINVAL,
-	      "options of another size");
-	options.size = offsetof(struct oarbank_launch_options, supervise);
-	options.supervise = 77;
-	options.argv = right;
-	module = start(&options);
+	o = good, o.policy = NULL;
+	refused(&o, "option 'policy' is NULL");
+	o = good, o.argv = NULL;
+	refused(&o, "option 'argv' is empty");
+	o = good, o.argv = nothing;
+	refused(&o, "option 'argv' is empty");
+	o = good, o.argv = relative;
+	refused(&o, "option 'argv' begins with the program, by its absolute path: relative");
+	check(oarbank_launch_start(&o, &module, why, sizeof(why)) == -EINVAL && strlen(why) == 7,
+	      "a buffer that is too small");
+	o = good, o.reserved = 1;
+	refused(&o, "option 'reserved' is 1");
+	o = good, o.guard_ms = 0;
+	refused(&o, "option 'guard_ms' is 0");
+	o = good, o.grace_ms = -1;
+	refused(&o, "option 'grace_ms' is -1");
+	o = good, o.timeout_ms = -7;
+	refused(&o, "option 'timeout_ms' is -7");
+	o = good, o.container = 77;
+	refused(&o, "option 'container' is 77");
+	o = good, o.size++;
+	refused(&o, "of a newer library");
+	o = good, o.size = 0;
+	refused(&o, "of no library");
+	o = good, o.supervise = 77;
+	refused(&o, "option 'supervise' is 77");
+	o.size = offsetof(struct oarbank_launch_options, supervise);
+	module = start(&o);
 	check(module && outcome_of(module).code == 0, "options of an older caller");
 	oarbank_launch_free(module);
-	module = NULL;
-	options.size = sizeof(options);
-	check(oarbank_launch_start(&options, &module, NULL, 0) == -EINVAL && !module,
-	      "a supervision that there is not");
 }
 
 static void *idle(void *arg)
