@@ -45,7 +45,9 @@ static int freeze_group(const struct kernel *k, const struct container *c, bool 
 		if (!freeze)
 			break;
 	}
-	return r < 0 ? fault_errno(why, "signal the processes of the container", NULL, -r) : 0;
+	return r < 0 ? fault_errno(why, freeze ? "stop the processes" : "let the processes go on",
+				   NULL, -r)
+		     : 0;
 }
 
 int container_freeze(const struct kernel *k, const struct container *c, bool freeze,
@@ -59,7 +61,7 @@ int container_freeze(const struct kernel *k, const struct container *c, bool fre
 	case CONTAINER_LEAF:
 		return leaf_freeze(k, &c->leaf, freeze, why);
 	}
-	return -ESRCH;
+	return fault_errno(why, "find the container", NULL, ESRCH);
 }
 
 int container_terminate(const struct kernel *k, const struct container *c, struct fault *why)
@@ -89,9 +91,7 @@ int container_kill(const struct kernel *k, const struct container *c, struct fau
 		tree_kill_own(k);
 	if (c->kind == CONTAINER_LEAF)
 		return r;
-	return one_by_one < 0 ? fault_errno(why, "signal the processes of the container", NULL,
-					    -one_by_one)
-			      : 0;
+	return one_by_one < 0 ? fault_errno(why, "end the processes", NULL, -one_by_one) : 0;
 }
 
 int container_count(const struct kernel *k, const struct container *c)

@@ -31,10 +31,11 @@ static int write_file(const struct kernel *k, const struct leaf *leaf, const cha
 		      const char *text, struct fault *why)
 {
 	char path[CGROUP_PATH_MAX];
-	int r = -ENAMETOOLONG;
+	int r;
 
-	if (path_join(path, sizeof(path), leaf->dir, name))
-		r = file_write(k, path, text);
+	if (!path_join(path, sizeof(path), leaf->dir, name))
+		return fault_errno(why, "write a file of", leaf->dir, ENAMETOOLONG);
+	r = file_write(k, path, text);
 	return r < 0 ? fault_errno(why, "write", path, -r) : 0;
 }
 
@@ -123,10 +124,11 @@ static int check_type(const struct kernel *k, const struct leaf *leaf, struct fa
 {
 	char path[CGROUP_PATH_MAX];
 	char type[64];
-	ssize_t n = -ENAMETOOLONG;
+	ssize_t n;
 
-	if (path_join(path, sizeof(path), leaf->dir, "cgroup.type"))
-		n = file_read_line(k, path, type, sizeof(type));
+	if (!path_join(path, sizeof(path), leaf->dir, "cgroup.type"))
+		return fault_errno(why, "read a file of", leaf->dir, ENAMETOOLONG);
+	n = file_read_line(k, path, type, sizeof(type));
 	if (n < 0)
 		return fault_errno(why, "read", path, (int)-n);
 	if (strcmp(type, "domain") == 0)
@@ -283,7 +285,7 @@ int leaf_freeze(const struct kernel *k, const struct leaf *leaf, bool freeze, st
 			return 0;
 		pause_ms(k, PAUSE_MS);
 	}
-	return r < 0 ? r : fault_errno(why, "freeze", leaf->dir, ETIMEDOUT);
+	return r < 0 ? r : fault_errno(why, freeze ? "freeze" : "thaw", leaf->dir, ETIMEDOUT);
 }
 
 /* The answers of a cgroup that has been removed, by its path or by a file that was open. */
@@ -386,26 +388,51 @@ int leaf_remove(const struct kernel *k, struct leaf *leaf, struct fault *why)
 	return r < 0 ? fault_errno(why, "remove", leaf->dir, -r) : 0;
 }
 
-static void reap_one(const struct kernel *k, struct leaf *leaf, struct reaped *ret)
+/* The first reason is kept. */
+static void leave(struct reaped *reaped, const struct fault *why)
 {
-	int count;
+	reaped->left++;
+	if (!reaped->why.text[0])
+		reaped->why = *why;
+}
+
+/* Returns 1 with the lock, 0 when somebody has it or the leaf is gone, or -errno with `why`. */
+static int take_left(const struct kernel *k, struct leaf *leaf, struct fault *why)
+{
+	int r;
 
 	leaf->fd = k->open(k, leaf->dir, O_RDONLY | O_DIRECTORY);
+	if (is_gone(leaf->fd))
+		return 0;
 	if (leaf->fd < 0)
+		return fault_errno(why, "open", leaf->dir, -leaf->fd);
+	r = k->lock(k, leaf->fd);
+	if (r == 0)
+		return 1;
+	k->close(k, leaf->fd);
+	return r == -EWOULDBLOCK ? 0 : fault_errno(why, "lock", leaf->dir, -r);
+}
+
+static void reap_one(const struct kernel *k, struct leaf *leaf, struct reaped *ret)
+{
+	struct fault not_ended = { "" };
+	struct fault why;
+	int r = take_left(k, leaf, &why);
+	int count;
+
+	if (r < 0)
+		leave(ret, &why);
+	if (r <= 0)
 		return;
-	if (k->lock(k, leaf->fd) < 0) {
-		k->close(k, leaf->fd);
-		return;
-	}
 	count = leaf_count(k, leaf);
 	if (count > 0) {
 		ret->processes += (unsigned)count;
-		leaf_kill(k, leaf, NULL);
+		leaf_kill(k, leaf, &not_ended);
 	}
-	if (leaf_remove(k, leaf, NULL) == 0)
+	if (leaf_remove(k, leaf, &why) == 0)
 		ret->containers++;
 	else
-		ret->left++;
+		leave(ret, not_ended.text[0] ? &not_ended : &why);
 }
 
 void leaf_reap(const struct kernel *k, const struct delegation *d, struct reaped *ret)

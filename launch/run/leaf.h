@@ -80,6 +80,7 @@ struct reaped {
 	unsigned containers;
 	unsigned processes; /* ended in them */
 	unsigned left;	    /* containers that could not be removed */
+	struct fault why;   /* of the first of those; "" */
 };
 
 /* End and remove what ended runs left below `d`: containers that nobody holds locked. */

@@ -201,7 +201,8 @@ static void report(const struct run *run)
 	if (run->reaped.containers)
 		complain("removed the container of a run that ended; processes in it", number);
 	if (run->reaped.left)
-		complain("a container of a run that ended could not be removed", "");
+		complain("a container of a run that ended could not be removed",
+			 run->reaped.why.text);
 	if (o->why.text[0] || o->reason == REASON_TIMEOUT)
 		complain(reason_word(o->reason), o->why.text);
 	if (o->left_behind)

@@ -171,7 +171,7 @@ static ssize_t world_write(const struct kernel *k, int fd, const void *buf, size
 	r = world_note(k, "write", detail);
 	if (r < 0)
 		return r;
-	if (f && f->file && text_ends(f->file->path, "/cgroup.freeze")) {
+	if (f && f->file && !w->freezes_never && text_ends(f->file->path, "/cgroup.freeze")) {
 		char events[192];
 
 		snprintf(events, sizeof(events), "%.*s/cgroup.events",

@@ -60,6 +60,7 @@ struct world {
 	bool first_is_taken;	  /* somebody removes the first directory just before we lock it */
 	bool taken;
 	bool no_swap;	     /* it has no memory.swap.max */
+	bool freezes_never;  /* nor does what is written to cgroup.freeze come about */
 	uint64_t proc_magic; /* of the files below /proc; the kernel's own */
 	unsigned calls;
 	unsigned fail_call; /* the call that fails, from 1; 0: none */

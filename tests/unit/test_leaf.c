@@ -411,6 +411,12 @@ static void freezing_waits_for_it(void **state)
 	(void)state;
 	assert_int_equal(leaf_freeze(&w.kernel, &leaf, true, &why), 0);
 	assert_int_equal(leaf_freeze(&w.kernel, &leaf, false, &why), 0);
+	w.freezes_never = true;
+	assert_int_equal(leaf_freeze(&w.kernel, &leaf, true, &why), -ETIMEDOUT);
+	assert_true(text_starts(why.text, "freeze '" ROOT));
+	text_copy(file_of(&leaf, "cgroup.events")->text, WORLD_TEXT, "populated 1\nfrozen 1\n");
+	assert_int_equal(leaf_freeze(&w.kernel, &leaf, false, &why), -ETIMEDOUT);
+	assert_true(text_starts(why.text, "thaw '" ROOT));
 	file_of(&leaf, "cgroup.freeze")->path[0] = '\0';
 	assert_int_equal(leaf_freeze(&w.kernel, &leaf, true, &why), -ENOENT);
 }
@@ -485,12 +491,47 @@ static void what_nobody_holds_is_reaped(void **state)
 	assert_int_equal(reaped.containers, 1);
 	assert_int_equal(reaped.processes, 2);
 	assert_int_equal(reaped.left, 1);
+	assert_string_equal(reaped.why.text, "remove '" ROOT "/oarbank.9.0': EBUSY");
 	assert_true(world_called(&w, "write " ROOT "/oarbank.7.0/cgroup.kill 1"));
 	assert_null(world_find(&w, ROOT "/oarbank.7.0"));
 	assert_non_null(world_find(&w, ROOT "/oarbank.8.0"));
 	assert_non_null(world_find(&w, ROOT "/agent"));
 	assert_non_null(world_find(&w, ROOT "/other"));
 	assert_int_equal(world_open_fds(&w), 0);
+}
+
+/* Each of what is left is counted, and the first reason kept; what somebody holds is not left. */
+static void what_cannot_be_reaped_says_why(void **state)
+{
+	static const struct {
+		const char *file; /* that cannot be opened, by `error` */
+		int error;
+		const char *why;
+	} rows[] = {
+		{ "", EMFILE, "open '" ROOT "/oarbank.7.0': EMFILE" },
+		{ "/cgroup.kill", EPERM, "write '" ROOT "/oarbank.7.0/cgroup.kill': EPERM" },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct delegation d = { .dir = ROOT };
+		struct reaped reaped;
+		char path[CGROUP_PATH_MAX];
+
+		world_start(&w);
+		world_cgroup(&w, "/unit", ALL, ALL);
+		world_dir(&w, ROOT "/oarbank.7.0")->busy = 1000000;
+		world_file(&w, ROOT "/oarbank.7.0/cgroup.procs", "300\n");
+		world_file(&w, ROOT "/oarbank.7.0/cgroup.kill", "");
+		world_dir(&w, ROOT "/oarbank.8.0")->locked = true;
+		snprintf(path, sizeof(path), ROOT "/oarbank.7.0%s", rows[i].file);
+		world_find(&w, path)->error = rows[i].error;
+		leaf_reap(&w.kernel, &d, &reaped);
+		assert_int_equal(reaped.containers, 0);
+		assert_int_equal(reaped.left, 1);
+		assert_string_equal(reaped.why.text, rows[i].why);
+		assert_int_equal(world_open_fds(&w), 0);
+	}
 }
 
 int main(void)
@@ -518,6 +559,7 @@ int main(void)
 		cmocka_unit_test(usage_is_of_this_container),
 		cmocka_unit_test(removing_is_tried_again),
 		cmocka_unit_test(what_nobody_holds_is_reaped),
+		cmocka_unit_test(what_cannot_be_reaped_says_why),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
