@@ -15,7 +15,7 @@ BUILD = os.path.join(TOP, os.environ.get("BUILD", "build"))
 PROBE = os.path.join(BUILD, "oarbank-probe")
 TREES = os.path.join(TOP, "tests", "fake", "trees")
 MODULES = os.path.join(TOP, "tests", "golden", "modules")
-OURS = ("oarbank-probe.1", "oarbank-sandbox.1", "oarbank-policy.5", "oarbank-report.5")
+OURS = ("oarbank-probe.1", "oarbank-sandbox.1", "oarbank-policy.5", "oarbank-report.5", "oarbank-module.5")
 bad = 0
 
 
@@ -64,6 +64,11 @@ def examples(name):
     return list(zip(commands, codes))
 
 
+def blocks(name):
+    """What a page shows as it is, as a reader sees it."""
+    return [text.replace("\\e", "\\") for text in re.findall(r"\.Bd -literal\n(.*?\n)\.Ed", open(page(name)).read(), re.S)]
+
+
 def stage(dir):
     os.mkdir(os.path.join(dir, "reports"))
     os.mkdir(os.path.join(dir, "work"))
@@ -75,6 +80,7 @@ def stage(dir):
     release = json.load(open(os.path.join(MODULES, "modules.json")))
     release["modules"] = [m for m in release["modules"] if isinstance(m, dict) and m.get("name") != "broken"]
     json.dump(release, open(os.path.join(dir, "modules.json"), "w"))
+    open(os.path.join(dir, "oarbank-module.toml"), "w").write(blocks("oarbank-module.5")[0])
     json.dump({"ro": [], "rw": [os.path.join(dir, "work")]}, open(os.path.join(dir, "policy.json"), "w"))
 
 
@@ -97,7 +103,7 @@ def run_examples(dir):
 
 def the_policy(dir):
     text = open(page("oarbank-policy.5")).read()
-    policy = json.loads(re.search(r"\.Bd -literal\n(\{.*?\n\})\n\.Ed", text, re.S).group(1))
+    policy = json.loads(next(b for b in blocks("oarbank-policy.5") if b.startswith("{")))
     for key, name in (("ro", "reports"), ("rw", "work")):
         policy[key] = [os.path.join(dir, name) for _ in policy[key]]
     path = os.path.join(dir, "example.json")
@@ -111,6 +117,31 @@ def the_policy(dir):
         r = subprocess.run([os.path.join(BUILD, "oarbank-plan"), path], capture_output=True)
         say(b"unknown" not in r.stderr and key.encode() in r.stderr and re.search(rf"\.(It )?Li .*\b{key}\b", text),
             f"the key {key} is known and in the manual", r.stderr)
+
+
+def the_module(dir):
+    manifest, release = blocks("oarbank-module.5")
+    open(os.path.join(dir, "release.json"), "w").write(release)
+    for option, name, needs in (
+            ("--module", "oarbank-module.toml", "filesystem ipc net.egress-allowlist no_loopback endpoints folders.read "
+             "no_link_local exec_writable_deny"),
+            ("--modules", "release.json", "filesystem ipc net.egress-allowlist no_loopback no_link_local exec_writable_deny")):
+        r = subprocess.run([PROBE, "--json", "--root", os.path.join(TREES, "systemd-user"), option, os.path.join(dir, name)],
+                           capture_output=True)
+        module = json.loads(r.stdout)["modules"][0]
+        say(r.returncode == 0 and module["name"] == "fetch" and module["version"] == "1.2.0"
+            and module["unknown_keys"] == [] and module["needs"] == needs.split(), f"the {name} in the manual is one", module)
+    # The keys that the readers know are lists of words, or arguments of what reads a field.
+    keys = set()
+    for source in ("manifest.c", "grants.c", "services.c", "modules.c"):
+        text = open(os.path.join(TOP, "report", source)).read()
+        for words in re.findall(r"\b(?:known(?:_linux)?|flags|backoff)\[\] = \{(.*?)\}", text, re.S):
+            keys |= set(re.findall(r'"(\w+)"', words))
+        for call in re.findall(r"\b(?:field_\w+|read_tables|read_requirement)\(r?&?r?, (.*?)\);", text, re.S):
+            keys |= set(re.findall(r'"(\w+)"', call.split("&rule")[0]))
+    text = open(page("oarbank-module.5")).read()
+    named = {w.strip(",;:.") for line in re.findall(r"^\.(?:It )?Li (.*)$", text, re.M) for w in re.split(r"[ .]", line)}
+    say(len(keys) > 60 and keys <= named, f"each of {len(keys)} keys of a module is in oarbank-module.5", sorted(keys - named))
 
 
 def names():
@@ -189,6 +220,7 @@ def main():
         stage(dir)
         run_examples(dir)
         the_policy(dir)
+        the_module(dir)
         names()
         the_report()
     finally:

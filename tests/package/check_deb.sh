@@ -23,7 +23,7 @@ for deb in "$debs"/*_*.deb; do
 done
 missing=
 for file in bin/oarbank-probe bin/oarbank-sandbox bin/oarbank-plan bin/oarbank-run bin/oarbank-egress share/man/man1/oarbank-probe.1.gz \
-	share/man/man1/oarbank-plan.1.gz share/man/man5/oarbank-policy.5.gz share/bash-completion/completions/oarbank-probe \
+	share/man/man1/oarbank-plan.1.gz share/man/man5/oarbank-policy.5.gz share/man/man5/oarbank-module.5.gz share/bash-completion/completions/oarbank-probe \
 	share/zsh/vendor-completions/_oarbank-probe share/fish/vendor_completions.d/oarbank-probe.fish include/oarbank-launch.h \
 	share/oarbank-probe/report.schema.json share/doc/oarbank-probe/examples/oarbank.fact; do
 	[ -e "$dir/root/usr/$file" ] || [ -L "$dir/root/usr/$file" ] || missing+=" $file"

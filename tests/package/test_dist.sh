@@ -35,7 +35,7 @@ say $? "a tarball made of the tarball, without git: the same bytes"
 quiet -s install B="$build" DESTDIR="$dir/root" PREFIX=/usr
 say $? "install"
 missing=
-for file in bin/oarbank-probe bin/oarbank-sandbox share/man/man1/oarbank-probe.1 share/man/man5/oarbank-report.5 \
+for file in bin/oarbank-probe bin/oarbank-sandbox share/man/man1/oarbank-probe.1 share/man/man5/oarbank-report.5 share/man/man5/oarbank-module.5 \
 	share/bash-completion/completions/oarbank-probe share/zsh/site-functions/_oarbank-probe share/fish/completions/oarbank-probe.fish \
 	share/doc/oarbank-probe/examples/oarbank.fact share/oarbank-probe/report.schema.json; do
 	[ -s "$dir/root/usr/$file" ] || missing+=" $file"
