@@ -140,6 +140,15 @@ size_t utf8_sequence(const char *s, size_t len)
 	return n;
 }
 
+struct utf8 utf8_next(const char *s)
+{
+	size_t n = utf8_sequence(s, strnlen(s, 4));
+
+	if (n == 0)
+		return (struct utf8){ .bytes = "\xef\xbf\xbd", .len = 3, .taken = 1 };
+	return (struct utf8){ .bytes = s, .len = n, .taken = n };
+}
+
 /* Controls above ASCII: U+0080 to U+009F, ends of lines, and marks that turn the order of what is
  * shown around, so that a text could look like another.
  */

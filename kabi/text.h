@@ -50,6 +50,17 @@ int text_uint(const char *s, unsigned base, uint64_t max, uint64_t *ret);
  */
 size_t utf8_sequence(const char *s, size_t len);
 
+/* The next character of a text. */
+struct utf8 {
+	const char *bytes; /* not ended by a NUL byte */
+	size_t len;
+	size_t taken; /* of the text */
+};
+
+/* The one that `s`, which is not empty, begins with. A byte that begins none is taken for U+FFFD.
+ */
+struct utf8 utf8_next(const char *s);
+
 /* Write the character `c`, at most U+10FFFF, to `out` as UTF-8. Returns its length. */
 size_t utf8_put(uint32_t c, char out[4]);
 

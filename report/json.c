@@ -63,9 +63,7 @@ void json_null(cJSON *object, const char *key)
 
 static cJSON *utf8_string(const char *value)
 {
-	static const char replacement[] = "\xef\xbf\xbd";
-	size_t len = strlen(value);
-	size_t size = len * 3 + 1;
+	size_t size = strlen(value) * 3 + 1;
 	char *buf = malloc(size);
 	struct text t;
 	cJSON *item;
@@ -73,15 +71,11 @@ static cJSON *utf8_string(const char *value)
 	if (!buf)
 		return NULL;
 	t = text_start(buf, size);
-	while (len > 0) {
-		size_t n = utf8_sequence(value, len);
+	while (*value) {
+		struct utf8 next = utf8_next(value);
 
-		if (n)
-			text_add_bytes(&t, value, n);
-		else
-			text_add(&t, replacement);
-		value += n ? n : 1;
-		len -= n ? n : 1;
+		text_add_bytes(&t, next.bytes, next.len);
+		value += next.taken;
 	}
 	item = cJSON_CreateString(buf);
 	free(buf);

@@ -1,18 +1,27 @@
-
 #include "report/report.h"
+
+#include "kabi/text.h"
 
 struct metrics {
 	FILE *out;
 	const struct report *report;
 };
 
-/* OpenMetrics escapes three characters in a label; control characters are no use to anybody. */
+/* OpenMetrics is UTF-8 and escapes three characters in a label; control characters are no use to
+ * anybody.
+ */
 static void put_value(FILE *out, const char *s)
 {
-	for (; *s; s++) {
+	while (*s) {
+		struct utf8 next = utf8_next(s);
+
 		if (*s == '\\' || *s == '"')
 			putc('\\', out);
-		putc((unsigned char)*s < 0x20 ? ' ' : *s, out);
+		if ((unsigned char)*s < 0x20)
+			putc(' ', out);
+		else
+			fwrite(next.bytes, 1, next.len, out);
+		s += next.taken;
 	}
 }
 

@@ -5,25 +5,30 @@
 
 #include "kabi/text.h"
 
-/* A label's value: at most 63 letters, digits, '-', '_' and '.', a letter or digit at both ends. */
+/* A label's value, or its name: at most 63 letters, digits, '-', '_' and '.', a letter or digit at
+ * both ends.
+ */
 #define LABEL_MAX 63
+#define NAME_MAX (LABEL_MAX - (sizeof("oarbank-") - 1))
+
+static void trim(struct text *t)
+{
+	while (t->len > 0 && !isalnum((unsigned char)t->buf[t->len - 1]))
+		t->buf[--t->len] = '\0';
+}
 
 static void put_label(FILE *out, const char *name, const char *value)
 {
 	char buf[LABEL_MAX + 1];
-	size_t len = 0;
+	struct text t = TEXT_BUF(buf);
 
-	for (const char *c = value; *c && len < LABEL_MAX; c++) {
+	for (const char *c = value; *c; c++) {
 		bool plain = isalnum((unsigned char)*c);
 
-		if (plain || (len > 0 && strchr("-_.", *c)))
-			buf[len++] = *c;
-		else if (len > 0)
-			buf[len++] = '_';
+		if (plain || t.len > 0)
+			text_add_bytes(&t, plain || strchr("-_.", *c) ? c : "_", 1);
 	}
-	while (len > 0 && !isalnum((unsigned char)buf[len - 1]))
-		len--;
-	buf[len] = '\0';
+	trim(&t);
 	fprintf(out, "oarbank-%s=%s\n", name, buf);
 }
 
@@ -40,7 +45,7 @@ static void put_modules(FILE *out, const struct report *report)
 {
 	for (size_t i = 0; i < report->modules->count; i++) {
 		const struct module_entry *entry = &report->modules->entries[i];
-		char name[LABEL_MAX + 1];
+		char name[NAME_MAX + 1];
 		struct text t = TEXT_BUF(name);
 
 		if (entry->refused)
@@ -48,6 +53,7 @@ static void put_modules(FILE *out, const struct report *report)
 		text_add(&t, "module.");
 		for (const char *c = entry->module.name; *c; c++)
 			text_add_bytes(&t, isalnum((unsigned char)*c) || *c == '-' ? c : "-", 1);
+		trim(&t);
 		put_label(out, name, report->verdicts[i].code == VERDICT_RUNS ? "true" : "false");
 	}
 }
@@ -61,7 +67,7 @@ void report_nfd(const struct report *report, FILE *out)
 	put_label(out, "sandbox", backend->present ? "landlock" : "none");
 	put_number(out, "landlock-abi", backend->abi);
 	for (int i = 0; i < CAPABILITY_COUNT; i++) {
-		char name[LABEL_MAX + 1];
+		char name[NAME_MAX + 1];
 		struct text t = TEXT_BUF(name);
 
 		text_add(&t, "capability.");

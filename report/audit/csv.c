@@ -4,21 +4,27 @@
 
 #include "kabi/text.h"
 
-/* RFC 4180. A name that a spreadsheet would take for a formula gets an apostrophe before it: host
- * names are what a node says of itself.
+/* RFC 4180, in UTF-8. A name that a spreadsheet would take for a formula gets an apostrophe before
+ * it: host names are what a node says of itself.
  */
 static void put_field(const char *s, FILE *out)
 {
 	bool formula = s[0] && strchr("=+-@\t\r", s[0]);
 
-	if (!formula && !s[strcspn(s, "\",\r\n")]) {
-		fputs(s, out);
-		return;
+	bool quoted = formula || s[strcspn(s, "\",\r\n")];
+
+	if (quoted)
+		fputs(formula ? "\"'" : "\"", out);
+	while (*s) {
+		struct utf8 next = utf8_next(s);
+
+		if (*s == '"')
+			putc('"', out);
+		fwrite(next.bytes, 1, next.len, out);
+		s += next.taken;
 	}
-	fputs(formula ? "\"'" : "\"", out);
-	for (; *s; s++)
-		fputs(*s == '"' ? "\"\"" : (const char[]){ *s, '\0' }, out);
-	putc('"', out);
+	if (quoted)
+		putc('"', out);
 }
 
 static void put_number(int64_t number, FILE *out)
@@ -59,14 +65,14 @@ static void put_node(const struct audit *audit, const struct audit_node *node, F
 		const struct audit_status *s = audit_status_of(audit, p, i);
 
 		putc(',', out);
-		put_field(s ? status_name(s->status) : "", out);
+		fputs(s ? status_name(s->status) : "", out);
 	}
 	for (size_t i = 0; i < audit->modules.count; i++) {
 		const char *code = verdict_code_name((enum verdict_code)codes[i]);
 
 		putc(',', out);
 		if (!audit->modules.entries[i].refused)
-			put_field(code ? code : "RUNS", out);
+			fputs(code ? code : "RUNS", out);
 	}
 	fputs("\r\n", out);
 }

@@ -213,6 +213,9 @@ def latest():
 
 
 def forms(dir, fleet):
+    r = run("audit", "--csv", "--module", b"no\xff.toml", fleet)
+    say(r.stdout.decode(errors="replace").splitlines()[0].endswith(",no\ufffd.toml") and r.stdout.decode(errors="replace").encode() == r.stdout,
+        "a file's name that is no UTF-8 is one in the table", r.stdout[:400])
     r = run("audit", "--csv", fleet)
     rows = list(csv.reader(io.StringIO(r.stdout.decode(), newline="")))
     say(len(rows) == 478 and all(len(x) == len(rows[0]) for x in rows), "CSV: a row for each node, all of one width")

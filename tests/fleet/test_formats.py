@@ -72,6 +72,28 @@ def openmetrics(dir):
     say(r.returncode == 0 and os.listdir(dir) == ["oarbank.prom"], "the unit for the textfile collector leaves one file", r.stderr, os.listdir(dir))
 
 
+def odd(dir):
+    """Of a machine that says what is no UTF-8, and a module with a long name."""
+    tree = os.path.join(dir, "tree")
+    shutil.copytree(TREE, tree)
+    with open(tree + "/etc/os-release", "ab") as f:
+        f.write(b'VERSION_ID="13 \xff\xc3\xa9 \xe2\x82"\nID="d\xfen"\n')
+    manifest = os.path.join(dir, "long.toml")
+    name = "-.".join(["long"] * 12)
+    open(manifest, "w").write(f'name = "{name}"\n[requires]\nplatforms = ["linux-amd64"]\n')
+    r = run(PROBE, "--format", "openmetrics", "--root", tree, "--module", manifest)
+    text = r.stdout.decode(errors="replace")
+    say(text.encode() == r.stdout and 'os_version="13 \ufffd\xe9 \ufffd\ufffd"' in text and 'os="d\ufffdn"' in text,
+        "metrics are UTF-8 whatever the machine says", text[:400].encode())
+    if shutil.which("promtool"):
+        r = run("promtool", "check", "metrics", input=r.stdout)
+        say(r.returncode == 0 and not r.stdout + r.stderr, "and promtool finds nothing to say", r.stdout, r.stderr)
+    lines = run(PROBE, "--format", "nfd", "--root", tree, "--module", manifest).stdout.decode().splitlines()
+    label = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
+    wrong = [l for l in lines if not re.fullmatch(rf"{label}=({label})?", l)]
+    say([l for l in lines if l.startswith("oarbank-module.long-")] and not wrong, "a long name is cut to a label", *wrong)
+
+
 def scrape(dir):
     exporter = shutil.which("prometheus-node-exporter")
     if not exporter:
@@ -125,9 +147,10 @@ def ansible(dir):
 def main():
     dir = tempfile.mkdtemp()
     try:
-        for name in ("metrics", "features", "ansible"):
+        for name in ("metrics", "features", "ansible", "odd"):
             os.mkdir(os.path.join(dir, name))
         openmetrics(os.path.join(dir, "metrics"))
+        odd(os.path.join(dir, "odd"))
         scrape(os.path.join(dir, "metrics"))
         features(os.path.join(dir, "features"))
         ansible(os.path.join(dir, "ansible"))

@@ -77,6 +77,14 @@ static void utf8_is_what_rfc3629_says(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
 		assert_int_equal(utf8_sequence(rows[i].bytes, strlen(rows[i].bytes)), rows[i].len);
 	assert_int_equal(utf8_sequence("", 0), 0);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct utf8 next = utf8_next(rows[i].bytes);
+
+		assert_int_equal(next.taken, rows[i].len ? rows[i].len : 1);
+		assert_memory_equal(next.bytes, rows[i].len ? rows[i].bytes : "\xef\xbf\xbd",
+				    next.len);
+		assert_int_equal(next.len, rows[i].len ? rows[i].len : 3);
+	}
 	for (uint32_t c = 0x20; c <= 0x10ffff; c += c < 0x1000 ? 1 : 0x3f) {
 		char out[5] = "";
 		size_t len;
