@@ -101,14 +101,19 @@ static void put_gpus(const struct metrics *m)
 {
 	const struct gpu_facts *g = &m->report->facts->gpu;
 	int usable = 0;
+	int unknown = 0;
 
 	if (m->report->facts->outcomes[PROBE_GPU].outcome != OUTCOME_DONE)
 		return;
-	for (uint32_t i = 0; i < g->gpu_count; i++)
+	for (uint32_t i = 0; i < g->gpu_count; i++) {
 		usable += g->gpus[i].usable == ANSWER_YES;
+		unknown += g->gpus[i].usable == ANSWER_UNKNOWN;
+	}
 	put_plain(m->out, "oarbank_gpus", "GPUs found.", g->gpu_count);
 	put_plain(m->out, "oarbank_gpus_usable", "GPUs whose compute node this user can open.",
 		  usable);
+	put_plain(m->out, "oarbank_gpus_unknown", "GPUs of which that could not be found out.",
+		  unknown);
 }
 
 static void put_modules(const struct metrics *m)
@@ -149,8 +154,9 @@ void report_openmetrics(const struct report *report, FILE *out)
 	put_info(&m);
 	put_plain(m.out, "oarbank_sandbox_backend", "1 when the node has a sandbox at all.",
 		  backend->present);
-	put_plain(m.out, "oarbank_landlock_abi", "The kernel's Landlock ABI, 0 without.",
-		  backend->abi);
+	if (report->facts->landlock.abi.answer != ANSWER_UNKNOWN)
+		put_plain(m.out, "oarbank_landlock_abi", "The kernel's Landlock ABI, 0 without.",
+			  backend->abi);
 	put_capabilities(&m);
 	put_findings(&m);
 	put_probes(&m);

@@ -65,7 +65,8 @@ void report_nfd(const struct report *report, FILE *out)
 	uint32_t usable = 0;
 
 	put_label(out, "sandbox", backend->present ? "landlock" : "none");
-	put_number(out, "landlock-abi", backend->abi);
+	if (report->facts->landlock.abi.answer != ANSWER_UNKNOWN)
+		put_number(out, "landlock-abi", backend->abi);
 	for (int i = 0; i < CAPABILITY_COUNT; i++) {
 		char name[NAME_MAX + 1];
 		struct text t = TEXT_BUF(name);

@@ -111,13 +111,51 @@ static void put_capabilities(const struct layout *l, const struct capabilities *
 	}
 }
 
+static enum ink usable_ink(enum answer usable)
+{
+	switch (usable) {
+	case ANSWER_UNKNOWN:
+		return INK_YELLOW;
+	case ANSWER_NO:
+		return INK_RED;
+	case ANSWER_YES:
+		return INK_GREEN;
+	}
+	return INK_YELLOW;
+}
+
+static const char *usable_mark(enum answer usable)
+{
+	switch (usable) {
+	case ANSWER_UNKNOWN:
+		return "?";
+	case ANSWER_NO:
+		return "✗";
+	case ANSWER_YES:
+		return "✓";
+	}
+	return "?";
+}
+
+static const char *usable_words(enum answer usable)
+{
+	switch (usable) {
+	case ANSWER_UNKNOWN:
+		return ", not known whether it can be opened";
+	case ANSWER_NO:
+		return ", not openable";
+	case ANSWER_YES:
+		return "";
+	}
+	return "";
+}
+
 static void put_gpu(const struct layout *l, const struct gpu *gpu)
 {
 	char label[FACTS_LINE_MAX];
 	char line[FACTS_LINE_MAX * 2];
 	struct text name = TEXT_BUF(label);
 	struct text t = TEXT_BUF(line);
-	bool usable = gpu->usable == ANSWER_YES;
 
 	add_all(&name, gpu->vendor, gpu->node[0] ? " " : "", gpu->node);
 	text_add(&t, gpu->model[0] ? gpu->model : "model unknown");
@@ -128,8 +166,8 @@ static void put_gpu(const struct layout *l, const struct gpu *gpu)
 	}
 	if (gpu->driver[0])
 		add_all(&t, ", driver ", gpu->driver, "");
-	text_add(&t, usable ? "" : gpu->usable == ANSWER_NO ? ", not openable" : ", not tried");
-	layout_row(l, usable ? INK_GREEN : INK_RED, usable ? "✓" : "✗", label, NAME_WIDTH, line);
+	text_add(&t, usable_words(gpu->usable));
+	layout_row(l, usable_ink(gpu->usable), usable_mark(gpu->usable), label, NAME_WIDTH, line);
 }
 
 static void put_unsearched(const struct layout *l, const struct fact *searched)

@@ -28,6 +28,7 @@ struct audit_kernel {
 	unsigned abi;
 	uint32_t nodes;
 	uint32_t enforced[AUDIT_COLUMNS_MAX];
+	uint32_t told[AUDIT_COLUMNS_MAX]; /* by so many of its nodes */
 };
 
 /* Why a capability is not enforced on so many nodes. */

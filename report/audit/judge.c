@@ -95,11 +95,12 @@ static int count_kernels(struct audit *audit)
 		const struct audit_profile *p = &table->profiles[i];
 		struct audit_kernel *k = &audit->kernels[i];
 
-		*k = (struct audit_kernel){ p->kernel, p->abi, p->nodes, { 0 } };
+		*k = (struct audit_kernel){ p->kernel, p->abi, p->nodes, { 0 }, { 0 } };
 		for (unsigned j = 0; j < audit->column_count; j++) {
 			const struct audit_status *s = audit_status_of(audit, p, j);
 
 			k->enforced[j] = s && s->status == STATUS_ENFORCED ? p->nodes : 0;
+			k->told[j] = s ? p->nodes : 0;
 		}
 	}
 	qsort(audit->kernels, table->profile_count, sizeof(*audit->kernels), compare_kernels);
@@ -112,8 +113,10 @@ static int count_kernels(struct audit *audit)
 			continue;
 		}
 		last->nodes += k->nodes;
-		for (unsigned j = 0; j < audit->column_count; j++)
+		for (unsigned j = 0; j < audit->column_count; j++) {
 			last->enforced[j] += k->enforced[j];
+			last->told[j] += k->told[j];
+		}
 	}
 	audit->kernel_count = kept;
 	return 0;

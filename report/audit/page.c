@@ -141,7 +141,8 @@ static void put_marks(const struct layout *l, const char *label, const char *mar
 
 static void put_kernels(const struct layout *l, const struct audit *audit)
 {
-	put_matrix_head(l, audit, "Kernels (✓ on all of its nodes, ~ on some, ✗ on none)");
+	put_matrix_head(l, audit,
+			"Kernels (✓ on all of its nodes, ~ on some, ✗ on none, · not told)");
 	for (uint32_t i = 0; i < audit->kernel_count; i++) {
 		const struct audit_kernel *k = &audit->kernels[i];
 		char marks[512];
@@ -153,7 +154,8 @@ static void put_kernels(const struct layout *l, const struct audit *audit)
 			add_mark(&m,
 				 k->enforced[j] == k->nodes ? "✓"
 				 : k->enforced[j]	    ? "~"
-							    : "✗",
+				 : k->told[j]		    ? "✗"
+							    : "·",
 				 j);
 		text_add_int(&t, k->nodes);
 		text_add(&t, " x ");

@@ -115,6 +115,11 @@ def inputs(dir):
         say(a["node_count"] == 2 and a["damaged"] == 1 and "more than 16 MiB" in a["damaged_reports"][0], f"a report of {size} MiB is skipped", a["damaged_reports"])
     a = audit("-", stdin=b"\r\n".join(lines(one, two).splitlines()) + b"\r\n\r\n  \n")
     say(a["node_count"] == 2, "line ends of other systems, and empty lines")
+    newer = report("systemd-user", "newer")
+    newer["capabilities"].append({**newer["capabilities"][0], "name": "later.than.this", "status": "enforced"})
+    page = run("audit", stdin=lines(newer, report("no-landlock", "older"))).stdout.decode()
+    kernels = page.split("\nKernels", 1)[1].split("\n\n")[0].splitlines()
+    say([k.split()[-1] for k in kernels[2:]] == ["·", "✓"], "what no node of a kernel tells is not said to be on none", *kernels)
     hostile = report("laptop", "=cmd|' /C calc'!A0\"</script><b>\n\u202e")
     r = run("audit", "--csv", stdin=lines(hostile))
     row = list(csv.reader(io.StringIO(r.stdout.decode(), newline="")))[1]

@@ -94,6 +94,24 @@ def odd(dir):
     say([l for l in lines if l.startswith("oarbank-module.long-")] and not wrong, "a long name is cut to a label", *wrong)
 
 
+def unknown(dir):
+    """What could not be found out is no "no", and no 0."""
+    tree = os.path.join(dir, "tree")
+    shutil.copytree(TREE.replace("systemd-user", "two-gpus"), tree)
+    calls = open(tree + "/kernel.calls").read()
+    open(tree + "/kernel.calls", "w").write(re.sub(r"^(access|open) /dev/nvidia0 .*\n", "", calls, flags=re.M))
+    page = run(PROBE, "--root", tree).stdout.decode()
+    text = run(PROBE, "--format", "openmetrics", "--root", tree).stdout.decode()
+    say("? NVIDIA /dev/nvidia0" in page and "✗ AMD" in page and "not known whether it can be opened" in " ".join(page.split()),
+        "a GPU that was not tried is marked as such", page[-1500:])
+    say("oarbank_gpus_usable 0\n" in text and "oarbank_gpus_unknown 1\n" in text, "and counted as such", text[-900:])
+    bare = os.path.join(dir, "bare")
+    os.makedirs(bare + "/proc")
+    text = run(PROBE, "--format", "openmetrics", "--root", bare).stdout.decode() + run(PROBE, "--format", "nfd", "--root", bare).stdout.decode()
+    say("oarbank_sandbox_backend 0" in text and "landlock_abi" not in text and "landlock-abi" not in text,
+        "an ABI that is unknown is not 0", text[:600])
+
+
 def scrape(dir):
     exporter = shutil.which("prometheus-node-exporter")
     if not exporter:
@@ -147,10 +165,11 @@ def ansible(dir):
 def main():
     dir = tempfile.mkdtemp()
     try:
-        for name in ("metrics", "features", "ansible", "odd"):
+        for name in ("metrics", "features", "ansible", "odd", "unknown"):
             os.mkdir(os.path.join(dir, name))
         openmetrics(os.path.join(dir, "metrics"))
         odd(os.path.join(dir, "odd"))
+        unknown(os.path.join(dir, "unknown"))
         scrape(os.path.join(dir, "metrics"))
         features(os.path.join(dir, "features"))
         ansible(os.path.join(dir, "ansible"))
