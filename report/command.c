@@ -4,9 +4,30 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "kabi/text.h"
+
 int command_refuse(struct fault *why, const char *a, const char *b, const char *c)
 {
 	fault_join(why, a, b, c, NULL);
+	return -EINVAL;
+}
+
+static void add_words(struct text *t, const char *(*word)(size_t i))
+{
+	for (size_t i = 0; word(i); i++) {
+		text_add(t, i ? ", " : " ");
+		text_add(t, word(i));
+	}
+}
+
+int command_no_such(struct fault *why, const char *kind, const char *name,
+		    const char *(*word)(size_t i))
+{
+	char words[FAULT_TEXT_MAX];
+	struct text t = TEXT_BUF(words);
+
+	add_words(&t, word);
+	fault_join(why, "no ", kind, " is named '", name, "'; there are", words, NULL);
 	return -EINVAL;
 }
 
@@ -66,16 +87,28 @@ int command_parse(const struct command *command, int argc, char **argv, void *st
 	return r;
 }
 
+const char *command_option_help(const struct command_option *option, char buf[COMMAND_HELP_MAX])
+{
+	struct text t = text_start(buf, COMMAND_HELP_MAX);
+
+	text_add(&t, option->help);
+	if (option->word && text_ends(option->help, ":"))
+		add_words(&t, option->word);
+	return buf;
+}
+
 void command_help(const struct command *command, FILE *out)
 {
 	for (size_t i = 0; i < command->option_count; i++) {
 		const struct command_option *row = &command->options[i];
+		char help[COMMAND_HELP_MAX];
 		int width;
 
 		if (!row->help)
 			continue;
 		width = fprintf(out, "  %s%s%s", row->name, row->arg ? " " : "",
 				row->arg ? row->arg : "");
-		fprintf(out, "%*s%s\n", width < 25 ? 27 - width : 2, "", row->help);
+		fprintf(out, "%*s%s\n", width < 25 ? 27 - width : 2, "",
+			command_option_help(row, help));
 	}
 }

@@ -12,7 +12,8 @@ struct command_option {
 	const char *arg;  /* "FILE"; NULL: takes none */
 	/* `arg` is NULL for an option without one. Returns 0, or -EINVAL with `why`, or -ENOMEM. */
 	int (*take)(void *state, const char *arg, struct fault *why);
-	const char *help; /* NULL: not shown, nor completed */
+	/* NULL: not shown, nor completed. ':' at its end stands for the words, which follow it. */
+	const char *help;
 	/* What the argument may be, one after the other until NULL, for completion; NULL: a file or
 	 * a directory when `arg` says FILE or DIR, else free. */
 	const char *(*word)(size_t i);
@@ -33,10 +34,18 @@ struct command {
 int command_parse(const struct command *command, int argc, char **argv, void *state,
 		  struct fault *why);
 
+/* What is shown of an option's use: its help, and its words where they follow that. */
+#define COMMAND_HELP_MAX 160
+const char *command_option_help(const struct command_option *option, char buf[COMMAND_HELP_MAX]);
+
 /* One line for each option that is shown. */
 void command_help(const struct command *command, FILE *out);
 
 /* -EINVAL, with `why` set to the three texts. */
 int command_refuse(struct fault *why, const char *a, const char *b, const char *c);
+
+/* -EINVAL, with `why` saying that no `kind` is named so, and the words there are. */
+int command_no_such(struct fault *why, const char *kind, const char *name,
+		    const char *(*word)(size_t i));
 
 #endif

@@ -150,11 +150,12 @@ static void zsh_command(const struct command *c)
 {
 	for (size_t i = 0; i < c->option_count; i++) {
 		const struct command_option *o = &c->options[i];
+		char help[COMMAND_HELP_MAX];
 
 		if (!o->help)
 			continue;
 		printf(" \\\n\t\t'*%s%s[", o->name, o->arg ? "=" : "");
-		put_quoted(o->help, "[]:\\");
+		put_quoted(command_option_help(o, help), "[]:\\");
 		putchar(']');
 		if (o->arg) {
 			putchar(':');
@@ -206,6 +207,7 @@ static void fish_command(const struct command *c)
 {
 	for (size_t i = 0; i < c->option_count; i++) {
 		const struct command_option *o = &c->options[i];
+		char help[COMMAND_HELP_MAX];
 
 		if (!o->help)
 			continue;
@@ -225,7 +227,7 @@ static void fish_command(const struct command *c)
 			fputs(is_path(o) ? " -r -F" : " -x", stdout);
 		}
 		fputs(" -d '", stdout);
-		put_quoted(o->help, "\\");
+		put_quoted(command_option_help(o, help), "\\");
 		fputs("'\n", stdout);
 	}
 	if (c->operand)
@@ -262,17 +264,23 @@ static const struct shell {
 	{ "fish", put_fish },
 };
 
+#define SHELL_COUNT (sizeof(shells) / sizeof(shells[0]))
+
+static const char *shell_word(size_t i)
+{
+	return i < SHELL_COUNT ? shells[i].name : NULL;
+}
+
 static int take_shell(void *state, const char *word, struct fault *why)
 {
 	const struct shell **shell = state;
 
-	for (size_t i = 0; i < sizeof(shells) / sizeof(shells[0]); i++)
+	for (size_t i = 0; i < SHELL_COUNT; i++)
 		if (strcmp(shells[i].name, word) == 0) {
 			*shell = &shells[i];
 			return 0;
 		}
-	return command_refuse(why, "there is completion for bash, zsh and fish, not for '", word,
-			      "'");
+	return command_no_such(why, "shell", word, shell_word);
 }
 
 const struct command completion_command = {
@@ -287,7 +295,7 @@ int completion_main(int argc, char **argv)
 	int r = command_parse(&completion_command, argc, argv, &shell, &why);
 
 	if (r == 0 && !shell)
-		r = command_refuse(&why, "completion needs bash, zsh or fish", "", "");
+		r = command_no_such(&why, "shell", "", shell_word);
 	if (r < 0)
 		return exit_usage("", &why);
 	shell->put();

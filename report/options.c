@@ -51,8 +51,7 @@ static int take_format(void *state, const char *arg, struct fault *why)
 	for (size_t i = 0; i < FORMAT_COUNT; i++)
 		if (strcmp(formats[i].name, arg) == 0)
 			return set_mode(state, formats[i].mode, "--format", why);
-	return command_refuse(why, "no format is named '", arg,
-			      "'; there are page, json, sandbox, openmetrics, nfd");
+	return command_no_such(why, "format", arg, format_word);
 }
 
 static int take_watch(void *state, const char *arg, struct fault *why)
@@ -71,17 +70,14 @@ static int take_assume_kernel(void *state, const char *arg, struct fault *why)
 	return assumption_take_kernel(arg, &((struct parser *)state)->ret->assumption, why);
 }
 
+static const char *capability_word(size_t i)
+{
+	return i < CAPABILITY_COUNT ? capability_rows[i].name : NULL;
+}
+
 static int unknown_capability(const char *name, struct fault *why)
 {
-	char names[FAULT_TEXT_MAX] = "";
-	struct fault list;
-
-	for (int i = 0; i < CAPABILITY_COUNT; i++) {
-		fault_join(&list, names, i ? ", " : "", capability_rows[i].name, NULL);
-		memcpy(names, list.text, sizeof(names));
-	}
-	fault_join(why, "no capability is named '", name, "'; there are ", names, NULL);
-	return -EINVAL;
+	return command_no_such(why, "capability", name, capability_word);
 }
 
 static int take_explain(void *state, const char *arg, struct fault *why)
@@ -130,6 +126,13 @@ static int take_require(void *state, const char *arg, struct fault *why)
 	return each_name(((struct parser *)state)->ret, arg, require_one, why);
 }
 
+/* Landlock and seccomp, which come first, cannot be left out. */
+static const char *probe_word(size_t i)
+{
+	_Static_assert(PROBE_SECCOMP < 2 && PROBE_LANDLOCK < 2, "the first two");
+	return i + 2 < PROBE_COUNT ? probe_name((enum probe_id)(i + 2)) : NULL;
+}
+
 static int without_one(struct options *o, const char *name, struct fault *why)
 {
 	for (int id = 0; id < PROBE_COUNT; id++) {
@@ -140,8 +143,7 @@ static int without_one(struct options *o, const char *name, struct fault *why)
 		o->without |= PROBE_BIT(id);
 		return 0;
 	}
-	return command_refuse(why, "no probe is named '", name,
-			      "'; there are host, cgroup, gpu, settings, engine, net, bpf");
+	return command_no_such(why, "probe", name, probe_word);
 }
 
 static int take_without(void *state, const char *arg, struct fault *why)
@@ -175,19 +177,22 @@ static int take_no_trials(void *state, const char *arg, struct fault *why)
 	return 0;
 }
 
+static const char *const parents[] = { "none", "run" };
+
 static const char *parent_word(size_t i)
 {
-	static const char *const words[] = { "run", "none" };
-
-	return i < sizeof(words) / sizeof(words[0]) ? words[i] : NULL;
+	return i < sizeof(parents) / sizeof(parents[0]) ? parents[i] : NULL;
 }
 
 static int take_parent(void *state, const char *arg, struct fault *why)
 {
-	if (strcmp(arg, "run") != 0 && strcmp(arg, "none") != 0)
-		return command_refuse(why, "no parent is named '", arg, "'; there are run, none");
-	((struct parser *)state)->ret->supervised = strcmp(arg, "run") == 0;
-	return 0;
+	for (size_t i = 0; parent_word(i); i++) {
+		if (strcmp(arg, parent_word(i)) != 0)
+			continue;
+		((struct parser *)state)->ret->supervised = i > 0;
+		return 0;
+	}
+	return command_no_such(why, "parent", arg, parent_word);
 }
 
 static int take_help(void *state, const char *arg, struct fault *why)
@@ -202,23 +207,11 @@ static int take_version(void *state, const char *arg, struct fault *why)
 	return set_mode(state, MODE_VERSION, "--version", why);
 }
 
-static const char *capability_word(size_t i)
-{
-	return i < CAPABILITY_COUNT ? capability_rows[i].name : NULL;
-}
-
-/* Landlock and seccomp, which come first, cannot be left out. */
-static const char *probe_word(size_t i)
-{
-	_Static_assert(PROBE_SECCOMP < 2 && PROBE_LANDLOCK < 2, "the first two");
-	return i + 2 < PROBE_COUNT ? probe_name((enum probe_id)(i + 2)) : NULL;
-}
-
 static const struct command_option option_rows[] = {
 	{ "--json", NULL, take_json, "print the whole report as one line of JSON", NULL },
 	{ "--sandbox", NULL, take_sandbox, "print the sandbox report of the wire, one line of JSON",
 	  NULL },
-	{ "--format", "NAME", take_format, "page, json, sandbox, openmetrics or nfd", format_word },
+	{ "--format", "NAME", take_format, "one of:", format_word },
 	{ "--watch", NULL, take_watch, "print a line of JSON now and at every change", NULL },
 	{ "--explain", "CAPABILITY", take_explain, "tell one capability in full", capability_word },
 	{ "--require", "NAME[,NAME]", take_require,
@@ -227,8 +220,7 @@ static const struct command_option option_rows[] = {
 	  "say whether the module of this manifest (TOML or JSON) runs here", NULL },
 	{ "--modules", "FILE", take_modules,
 	  "the same for every module of a release's modules.json", NULL },
-	{ "--without", "PROBE[,PROBE]", take_without,
-	  "leave out host, cgroup, gpu, settings, engine, net or bpf", probe_word },
+	{ "--without", "PROBE[,PROBE]", take_without, "leave out some of:", probe_word },
 	{ "--no-trials", NULL, take_no_trials, "take the kernel's word: try nothing, and say so",
 	  NULL },
 	{ "--parent", "NAME", take_parent,

@@ -150,6 +150,12 @@ def names():
         text = plain(rendered(manual))
         missing = [o for o in re.findall(r"^  (--[a-z-]+)", out, re.M) if o not in text]
         say(not missing, f"every option of {' '.join(verb)} is in {manual}", missing)
+    for option in ("--format", "--without", "--parent"):
+        said = subprocess.run([PROBE, option, "?"], capture_output=True).stderr.decode()
+        words = re.search(r"there are (.*?)(;|$)", said, re.M).group(1).split(", ")
+        text = re.search(rf"^\.It Fl {option[1:]} (.*?)^\.It Fl", open(page("oarbank-probe.1")).read(), re.S | re.M).group(1)
+        missing = [w for w in words if not re.search(rf"^.*Cm .*\b{w}\b", text, re.M)]
+        say(len(words) > 1 and not missing, f"every word of {option} is in oarbank-probe.1", missing, said)
     date = {re.search(r"^\.Dd (.*)$", open(page(n)).read(), re.M).group(1) for n in OURS}
     say(len(date) == 1, "the manuals have one date", date)
 

@@ -78,7 +78,12 @@ static void bad_lines_say_why(void **state)
 		{ { "--require", "ipc," }, "is not a list NAME[,NAME]" },
 		{ { "--require", "" }, "is not a list NAME[,NAME]" },
 		{ { "--without", "landlock" }, "without landlock there is nothing to report" },
-		{ { "--without", "cgroups" }, "no probe is named 'cgroups'" },
+		{ { "--without", "cgroups" },
+		  "no probe is named 'cgroups'; there are host, cgroup, gpu, settings, engine, "
+		  "net, bpf" },
+		{ { "--format", "xml" },
+		  "no format is named 'xml'; there are page, json, sandbox, openmetrics, nfd" },
+		{ { "--parent", "x" }, "no parent is named 'x'; there are none, run" },
 		{ { "--watch", "--require", "ipc" },
 		  "--require is an exit code, and --watch has no end" },
 		{ { "--sandbox", "--module", "a" }, "modules are part of the whole report" },
