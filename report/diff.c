@@ -60,7 +60,10 @@ struct walk {
 	struct diff *ret;
 	enum diff_scope scope;
 	char path[DIFF_PATH_MAX];
+	uint8_t parts[DIFF_PARTS_MAX];
+	unsigned depth;
 };
+_Static_assert(DIFF_PATH_MAX - 1 <= UINT8_MAX, "where a part begins");
 
 static int add(struct walk *w, const cJSON *from, const cJSON *to)
 {
@@ -78,6 +81,8 @@ static int add(struct walk *w, const cJSON *from, const cJSON *to)
 	}
 	c = &d->of[d->count++];
 	text_copy(c->path, sizeof(c->path), w->path);
+	memcpy(c->parts, w->parts, sizeof(c->parts));
+	c->part_count = w->depth < DIFF_PARTS_MAX ? w->depth : DIFF_PARTS_MAX;
 	c->from = from;
 	c->to = to;
 	return 0;
@@ -94,9 +99,13 @@ static int compare_member(struct walk *w, const char *name, const cJSON *from, c
 
 	if (len > 0)
 		text_add(&t, ".");
+	if (w->depth < DIFF_PARTS_MAX)
+		w->parts[w->depth] = (uint8_t)t.len;
 	text_add(&t, name);
+	w->depth++;
 	if (!is_volatile(w->path, w->scope))
 		r = compare(w, from, to);
+	w->depth--;
 	w->path[len] = '\0';
 	return r;
 }

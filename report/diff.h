@@ -5,15 +5,20 @@
 #include <cjson/cJSON.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 #include "report/command.h"
 
 #define DIFF_PATH_MAX 256
+#define DIFF_PARTS_MAX 12
 
 /* One place that differs. Items of a list are named by what they are: "capabilities.ipc.status". */
 struct diff_change {
 	char path[DIFF_PATH_MAX];
+	/* Where in it each name begins, which may have dots of its own. */
+	uint8_t parts[DIFF_PARTS_MAX];
+	unsigned part_count;
 	const cJSON *from; /* in the caller's trees; NULL: not there */
 	const cJSON *to;
 };

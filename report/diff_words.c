@@ -109,21 +109,122 @@ static bool say_module(const struct diff_change *c, const cJSON *to, struct text
 	return true;
 }
 
-/* One change: what it is about, and what became of it. */
-static void say(const struct diff_change *c, const cJSON *to, struct text *label, struct text *t)
+/* One change: what it is about, and what became of it. Returns whether the first is more than its
+ * path.
+ */
+static bool say(const struct diff_change *c, const cJSON *to, struct text *label, struct text *t)
 {
 	if (say_capability(c, to, label, t) || say_finding(c, label, t) ||
 	    say_module(c, to, label, t))
-		return;
+		return true;
 	text_add(label, c->path);
 	if (!c->from || !c->to) {
 		text_add(t, c->to ? "new: " : "gone: ");
 		add_value(t, c->to ? c->to : c->from);
-		return;
+		return false;
 	}
 	add_value(t, c->from);
 	text_add(t, " -> ");
 	add_value(t, c->to);
+	return false;
+}
+
+/* ---- what a change is about, for a person ---- */
+
+/* What the members of a report are called. Others go by their names: those of the kernel's things,
+ * and words that say it.
+ */
+static const struct word {
+	const char *section; /* NULL: in all */
+	const char *member;
+	const char *words; /* "": it goes without saying */
+} words[] = {
+	{ NULL, "abi", "ABI" },
+	{ NULL, "answer", "the answer" },
+	{ NULL, "basis", "how that is known" },
+	{ NULL, "call", "the question" },
+	{ NULL, "cdi_file", "CDI file" },
+	{ NULL, "cdi_kind", "CDI kind" },
+	{ NULL, "eff_cores", "efficient cores" },
+	{ NULL, "errata_fixed", "fixed errata" },
+	{ NULL, "got", "what came back" },
+	{ "kernel", "gpus", "" },
+	{ NULL, "gpu", "GPU" },
+	{ NULL, "gpus", "GPUs" },
+	{ NULL, "landlock_abi", "Landlock ABI" },
+	{ NULL, "libc_version", "version of the C library" },
+	{ NULL, "libc", "C library" },
+	{ NULL, "limit", "what stays open" },
+	{ NULL, "logical", "processors" },
+	{ NULL, "lsm_list", "list of security modules" },
+	{ NULL, "memory_gb", "memory in GiB" },
+	{ NULL, "os_version", "version of the system" },
+	{ NULL, "perf_cores", "fast cores" },
+	{ NULL, "text", "in words" },
+	{ NULL, "unknown_keys", "unknown keys" },
+	{ NULL, "vram_gb", "memory in GiB" },
+	{ "capabilities", "kernel", "first kernel that is better" },
+	{ "modules", "code", "reason" },
+	{ "modules", "kernel", "first kernel that would do" },
+	{ "modules", "message", "in words" },
+	{ "modules", "needs", "what it needs" },
+	{ "modules", "placed", "whether it is placed" },
+	{ "", "capabilities", "" },
+	{ "", "findings", "" },
+	{ "", "kernel", "" },
+	{ "", "modules", "module" },
+	{ "", "platform", "" },
+};
+
+static const char *words_of(const char *section, const char *member)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if ((!words[i].section || strcmp(words[i].section, section) == 0) &&
+		    strcmp(words[i].member, member) == 0)
+			return words[i].words;
+	return member;
+}
+
+static void copy_part(const struct diff_change *c, unsigned number, char buf[DIFF_PATH_MAX])
+{
+	size_t start = c->parts[number];
+	size_t end = number + 1 < c->part_count ? c->parts[number + 1] - 1U : strlen(c->path);
+	struct text t = text_start(buf, DIFF_PATH_MAX);
+
+	text_add_bytes(&t, c->path + start, end > start ? end - start : 0);
+}
+
+/* An item of a list that has no name but its number or its own text, which is told beside it. */
+static bool is_item(const struct diff_change *c, const char *part)
+{
+	const char *from = cJSON_GetStringValue(c->from);
+	const char *to = cJSON_GetStringValue(c->to);
+
+	return part[strspn(part, "0123456789")] == '\0' || (from && strcmp(from, part) == 0) ||
+	       (to && strcmp(to, part) == 0);
+}
+
+/* "ipc, remedy"; "landlock, rights, TSYNC, the answer" */
+static void add_about(const struct diff_change *c, struct text *label)
+{
+	char section[DIFF_PATH_MAX] = "";
+	char part[DIFF_PATH_MAX];
+
+	for (unsigned i = 0; i < c->part_count; i++) {
+		const char *said;
+		bool is_module;
+
+		copy_part(c, i, part);
+		said = words_of(section, part);
+		if (i == 0)
+			memcpy(section, part, sizeof(section));
+		is_module = i == 1 && strcmp(section, "modules") == 0;
+		if (!*said || (i > 0 && !is_module && is_item(c, part)))
+			continue;
+		if (label->len)
+			text_add(label, is_module ? " " : ", ");
+		text_add(label, said);
+	}
 }
 
 static const char *heading_of(const char *path)
@@ -145,6 +246,8 @@ static enum ink ink_of(const struct diff_change *c)
 {
 	if (!text_ends(c->path, ".status") || !cJSON_IsString(c->to))
 		return INK_PLAIN;
+	if (strcmp(c->to->valuestring, "cooperative") == 0)
+		return INK_YELLOW;
 	return strcmp(c->to->valuestring, "enforced") == 0 ? INK_GREEN : INK_RED;
 }
 
@@ -152,7 +255,7 @@ static const char *mark_of(const struct diff_change *c)
 {
 	enum ink ink = ink_of(c);
 
-	return ink == INK_GREEN ? "✓" : ink == INK_RED ? "✗" : "·";
+	return ink == INK_GREEN ? "✓" : ink == INK_YELLOW ? "~" : ink == INK_RED ? "✗" : "·";
 }
 
 static void say_report(struct text *t, const cJSON *report)
@@ -187,7 +290,10 @@ void diff_page(const struct diff *diff, const cJSON *from, const cJSON *to, bool
 			layout_heading(&l, heading);
 		}
 		t = TEXT_BUF(line);
-		say(c, to, &name, &t);
+		if (!say(c, to, &name, &t)) {
+			name = TEXT_BUF(label);
+			add_about(c, &name);
+		}
 		layout_row(&l, ink_of(c), mark_of(c), label, NAME_WIDTH, line);
 	}
 }

@@ -42,7 +42,27 @@ expect "two nodes differ" 1 diff "$dir/a" "$dir/b"
 shows "a capability, in words" '✗ ipc +unavailable, was enforced: the kernel has no Landlock'
 shows "a module" 'module fetch +no longer runs here'
 shows "a finding that is gone" 'broker_not_exclusive +gone'
-shows "the kernel" 'platform.kernel +6\.12\.95.* -> 5\.10'
+shows "the kernel" '· kernel +6\.12\.95.* -> 5\.10'
+shows "a member of a capability, in words" '· ipc, remedy '
+shows "of a module" '· module fetch, first kernel that would do +none -> 6\.12'
+shows "of a fact of the kernel" '· landlock, ABI, the answer '
+sed 's/"text":"/&Now: /g' "$dir/a" >"$dir/worded"
+"$probe" diff "$dir/a" "$dir/worded" >"$dir/out" 2>"$dir/err"
+shows "of a finding" '· broker_not_exclusive, in words '
+sed 's/"name":"ipc","status":"enforced"/"name":"ipc","status":"cooperative"/' "$dir/a" >"$dir/cooperative"
+"$probe" diff "$dir/a" "$dir/cooperative" >"$dir/out" 2>"$dir/err"
+shows "cooperative is not unavailable" '~ ipc +cooperative, was enforced'
+for pair in "a b" "b a" "a worded" "a live1"; do
+	# shellcheck disable=SC2086
+	set -- $pair
+	"$probe" diff "$dir/$1" "$dir/$2" >"$dir/out" 2>"$dir/err"
+	if grep -qE '^  [^ ]+ (capabilities|findings|modules|kernel|platform|report|cpu|sandbox|containers|gpus|power)\.' "$dir/out"; then
+		not_ok "no path for a person: $pair"
+	else
+		ok "no path for a person: $pair"
+	fi
+done
+expect "two nodes differ" 1 diff "$dir/a" "$dir/b"
 hides "no trees of JSON for a person" '\{"answer"'
 expect "the other way round" 1 diff "$dir/b" "$dir/a"
 shows "a module runs now" 'module fetch +runs here now'
