@@ -66,17 +66,16 @@ enum host_kind host_read(const char *text, size_t len, char ret[HOST_MAX + 1])
 
 /* ---- entries ---- */
 
-/* ":" and one to five digits, or nothing, up to the end. */
-static bool is_port_part(const char *s)
+bool host_port_fits(const char *text)
 {
 	size_t n;
 
-	if (!*s)
+	if (!*text)
 		return true;
-	if (*s++ != ':')
+	if (*text++ != ':')
 		return false;
-	n = strspn(s, DIGIT);
-	return n >= 1 && n <= 5 && !s[n];
+	n = strspn(text, DIGIT);
+	return n >= 1 && n <= 5 && !text[n];
 }
 
 bool host_entry_fits(const char *text)
@@ -90,7 +89,7 @@ bool host_entry_fits(const char *text)
 			return false;
 		text += n;
 		if (*text != '.')
-			return is_port_part(text);
+			return host_port_fits(text);
 		text++;
 	}
 }

@@ -37,6 +37,9 @@ struct host_entry {
 /* Is it host[:port], as the manifest's pattern has it? Addresses pass. */
 bool host_entry_fits(const char *text);
 
+/* Is it ":" and one to five digits, or nothing? */
+bool host_port_fits(const char *text);
+
 /* An IPv4 address in place of an entry's host: all parts between the dots are digits. */
 bool host_entry_is_address(const char *text);
 

@@ -167,11 +167,6 @@ static int run_step(const struct kernel *k, struct launch *l, enum launch_step s
 	return r;
 }
 
-const char *launch_step_name(enum launch_step step)
-{
-	return steps[step].name;
-}
-
 int launch_run(const struct kernel *k, struct launch *l, struct fault *why)
 {
 	int r = 0;

@@ -50,9 +50,6 @@ struct launch {
 	char text[POLICY_BYTES_MAX + 1];
 };
 
-/* The step's name as it stands in an error message. */
-const char *launch_step_name(enum launch_step step);
-
 /* Become the module. Returns only on failure, with -errno, l->failed, and `why`, which begins with
  * the step's name; what was done until then is not undone, so the caller must end.
  */

@@ -4,18 +4,10 @@
 
 #include "kabi/text.h"
 #include "probe/capability_container.h"
+#include "probe/capability_parts.h"
 #include "probe/trial/trial.h"
 
 /* ---- the backend ---- */
-
-static void set(char buf[FACTS_LINE_MAX], const char *a, const char *b, const char *c)
-{
-	struct text t = text_start(buf, FACTS_LINE_MAX);
-
-	text_add(&t, a);
-	text_add(&t, b);
-	text_add(&t, c);
-}
 
 static void say_needs_abi(char buf[FACTS_LINE_MAX], uint32_t abi)
 {
@@ -116,12 +108,6 @@ static void needs_abi(struct capability *c, uint32_t abi)
 {
 	say_needs_abi(c->remedy, abi);
 	c->kernel = ll_abi_linux(abi);
-}
-
-static void add_evidence(struct capability *c, const struct fact *f)
-{
-	if (c->evidence_count < EVIDENCE_MAX)
-		c->evidence[c->evidence_count++] = f;
 }
 
 static uint64_t needed_mask(const struct capability_row *row, enum ll_kind kind)

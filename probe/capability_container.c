@@ -2,23 +2,8 @@
 
 #include <stddef.h>
 
-#include "kabi/text.h"
+#include "probe/capability_parts.h"
 #include "probe/trial/trial.h"
-
-static void set(char buf[FACTS_LINE_MAX], const char *a, const char *b, const char *c)
-{
-	struct text t = text_start(buf, FACTS_LINE_MAX);
-
-	text_add(&t, a);
-	text_add(&t, b);
-	text_add(&t, c);
-}
-
-static void add_evidence(struct capability *c, const struct fact *f)
-{
-	if (c->evidence_count < EVIDENCE_MAX)
-		c->evidence[c->evidence_count++] = f;
-}
 
 static bool is_yes(const struct fact *f)
 {

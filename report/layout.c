@@ -129,3 +129,21 @@ void layout_text(const struct layout *l, enum ink ink, int indent, const char *t
 	wrap(l, ink, indent, indent, safe ? safe : "(out of memory)");
 	free(safe);
 }
+
+void layout_fix(const struct layout *l, int width, const char *text)
+{
+	static const char prefix[] = "fix: ";
+	size_t size = sizeof(prefix) + strlen(text);
+	char *line = *text ? malloc(size) : NULL;
+	struct text t;
+
+	if (!*text)
+		return;
+	if (line) {
+		t = text_start(line, size);
+		text_add(&t, prefix);
+		text_add(&t, text);
+	}
+	layout_text(l, INK_DIM, width, line ? line : "(out of memory)");
+	free(line);
+}

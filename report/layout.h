@@ -30,6 +30,9 @@ void layout_heading(const struct layout *l, const char *text);
 void layout_row(const struct layout *l, enum ink ink, const char *mark, const char *label,
 		int width, const char *text);
 
+/* What would change that, if anything: "fix: " and the text, below the texts of rows. */
+void layout_fix(const struct layout *l, int width, const char *text);
+
 /* `text` wrapped, indented by `indent`, in `ink`. */
 void layout_text(const struct layout *l, enum ink ink, int indent, const char *text);
 

@@ -198,7 +198,9 @@ int modules_parse_release(struct modules *list, const char *file, const char *te
 	return 0;
 }
 
-int modules_add_manifest(struct modules *list, const char *file)
+static int add_file(struct modules *list, const char *file,
+		    int (*parse)(struct modules *list, const char *file, const char *text,
+				 size_t len))
 {
 	__attribute__((cleanup(free_text))) char *text = NULL;
 	struct fault why;
@@ -208,20 +210,17 @@ int modules_add_manifest(struct modules *list, const char *file)
 	err = input_read(file, MODULE_FILE_MIB, &text, &len, &why);
 	if (err < 0)
 		return refused_or_fail(list, file, err, &why);
-	return modules_parse_manifest(list, file, text, len);
+	return parse(list, file, text, len);
+}
+
+int modules_add_manifest(struct modules *list, const char *file)
+{
+	return add_file(list, file, modules_parse_manifest);
 }
 
 int modules_add_release(struct modules *list, const char *file)
 {
-	__attribute__((cleanup(free_text))) char *text = NULL;
-	struct fault why;
-	size_t len;
-	int err;
-
-	err = input_read(file, MODULE_FILE_MIB, &text, &len, &why);
-	if (err < 0)
-		return refused_or_fail(list, file, err, &why);
-	return modules_parse_release(list, file, text, len);
+	return add_file(list, file, modules_parse_release);
 }
 
 void modules_free(struct modules *list)

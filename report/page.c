@@ -34,18 +34,6 @@ static const char *status_mark(enum status status)
 	return "✗";
 }
 
-static void remedy(const struct layout *l, const char *text)
-{
-	char line[FACTS_LINE_MAX + 8];
-	struct text t = TEXT_BUF(line);
-
-	if (!*text)
-		return;
-	text_add(&t, "fix: ");
-	text_add(&t, text);
-	layout_text(l, INK_DIM, NAME_WIDTH, line);
-}
-
 static void add_all(struct text *t, const char *a, const char *b, const char *c)
 {
 	text_add(t, a);
@@ -93,7 +81,7 @@ static void put_backend(const struct layout *l, const struct backend *backend)
 		return;
 	}
 	layout_row(l, INK_RED, "✗", "SANDBOX_BACKEND_MISSING", NAME_WIDTH, backend->why);
-	remedy(l, backend->remedy);
+	layout_fix(l, NAME_WIDTH, backend->remedy);
 }
 
 static void put_capabilities(const struct layout *l, const struct capabilities *all)
@@ -107,7 +95,7 @@ static void put_capabilities(const struct layout *l, const struct capabilities *
 			   capability_rows[i].name, NAME_WIDTH,
 			   same ? "no sandbox backend, see above" : c->why);
 		if (!same)
-			remedy(l, c->remedy);
+			layout_fix(l, NAME_WIDTH, c->remedy);
 	}
 }
 
@@ -210,7 +198,7 @@ static void put_gpus(const struct layout *l, const struct report *report)
 		if (n->group[0]) {
 			t = TEXT_BUF(line);
 			add_all(&t, "add the agent's account to group ", n->group, "");
-			remedy(l, line);
+			layout_fix(l, NAME_WIDTH, line);
 		}
 	}
 }
@@ -294,7 +282,7 @@ static void put_verdict(const struct layout *l, const struct verdict *v, const c
 	if (v->kernel[0]) {
 		t = TEXT_BUF(line);
 		add_all(&t, "Linux ", v->kernel, " or later");
-		remedy(l, line);
+		layout_fix(l, NAME_WIDTH, line);
 	}
 }
 
@@ -331,7 +319,7 @@ static void put_findings(const struct layout *l, const struct findings *findings
 
 		layout_row(l, warning ? INK_YELLOW : INK_DIM, warning ? "!" : "·", f->id,
 			   NAME_WIDTH, f->text);
-		remedy(l, f->remedy);
+		layout_fix(l, NAME_WIDTH, f->remedy);
 	}
 }
 

@@ -84,19 +84,6 @@ static bool is_oci_platform(const char *s)
 	return n > 0 && s[n] == '/' && spelled(s + n + 1, LOWER DIGIT "_", LOWER DIGIT "_");
 }
 
-/* ":" and one to five digits, or nothing, up to the end. */
-static bool is_port_part(const char *s)
-{
-	size_t n;
-
-	if (!*s)
-		return true;
-	if (*s++ != ':')
-		return false;
-	n = strspn(s, DIGIT);
-	return n >= 1 && n <= 5 && !s[n];
-}
-
 /* Not at either end of a label, where a registry's host has letters and digits only. */
 static bool is_registry(const char *s)
 {
@@ -107,7 +94,7 @@ static bool is_registry(const char *s)
 			return false;
 		s += n;
 		if (*s != '.')
-			return is_port_part(s);
+			return host_port_fits(s);
 		s++;
 	}
 }

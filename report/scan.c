@@ -188,14 +188,17 @@ static bool pass_scalar(struct scan *s)
 
 /* ---- structure ---- */
 
-/* A key and its colon, up to the value. */
-static bool pass_key(struct scan *s)
+/* A key and its colon, up to the value. *ret is what stands between its quotes. */
+static bool pass_key(struct scan *s, struct span *ret)
 {
+	const char *key = s->at + 1;
+
 	if (*s->at != '"')
 		return wrong(s, "a key was expected");
 	s->at++;
 	if (!pass_string(s))
 		return false;
+	*ret = (struct span){ key, (size_t)(s->at - 1 - key) };
 	spaces(s);
 	if (*s->at != ':')
 		return wrong(s, "':' was expected");
@@ -216,7 +219,7 @@ static bool pass_ends(struct scan *s, unsigned *depth, uint64_t objects)
 		if (*s->at == ',') {
 			s->at++;
 			spaces(s);
-			return object ? pass_key(s) : true;
+			return object ? pass_key(s, &(struct span){ 0 }) : true;
 		}
 		if (*s->at != (object ? '}' : ']'))
 			return wrong(s, object ? "',' or '}' was expected"
@@ -245,7 +248,7 @@ bool scan_skip(struct scan *s)
 			s->at++;
 			spaces(s);
 			if (*s->at != (object ? '}' : ']')) {
-				if (object && !pass_key(s))
+				if (object && !pass_key(s, &(struct span){ 0 }))
 					return false;
 				continue;
 			}
@@ -313,24 +316,7 @@ static bool next(struct scan *s, char open, char close)
 
 bool scan_key(struct scan *s, struct span *ret)
 {
-	const char *key;
-	const char *end;
-
-	if (!next(s, '{', '}'))
-		return false;
-	if (*s->at != '"')
-		return wrong(s, "a key was expected");
-	key = ++s->at;
-	if (!pass_string(s))
-		return false;
-	end = s->at - 1;
-	spaces(s);
-	if (*s->at != ':')
-		return wrong(s, "':' was expected");
-	s->at++;
-	spaces(s);
-	*ret = (struct span){ key, (size_t)(end - key) };
-	return true;
+	return next(s, '{', '}') && pass_key(s, ret);
 }
 
 bool scan_element(struct scan *s)

@@ -171,6 +171,16 @@ int version_compare(const struct version *a, const struct version *b)
 	return 0;
 }
 
+int version_compare_texts(const char *a, const char *b)
+{
+	struct version x = { 0 };
+	struct version y = { 0 };
+
+	version_read(a, &x);
+	version_read(b, &y);
+	return version_compare(&x, &y);
+}
+
 void version_text(const struct version *v, char buf[VERSION_TEXT_MAX])
 {
 	struct text t = text_start(buf, VERSION_TEXT_MAX);

@@ -24,6 +24,9 @@ int version_read(const char *text, struct version *ret);
 /* Below 0, 0 or above 0, as `a` is older than, equal to or newer than `b`. */
 int version_compare(const struct version *a, const struct version *b);
 
+/* The same of two texts; one that begins with no number is older than any other. */
+int version_compare_texts(const char *a, const char *b);
+
 /* "6.12" or "6.12.3": at least two numbers, and no third one that is zero. */
 #define VERSION_TEXT_MAX 36
 void version_text(const struct version *v, char buf[VERSION_TEXT_MAX]);

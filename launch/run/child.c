@@ -146,31 +146,20 @@ static int make_pipe(const struct kernel *k, char *variable, int ret[2], struct 
 	return 0;
 }
 
-/* clone3 is not there before Linux 5.3, CLONE_INTO_CGROUP before 5.7, and a filter around us may
- * refuse what it does not know. Then the child enters the cgroup by itself, before its exec.
- */
-static bool may_enter_later(int r)
-{
-	return r == -ENOSYS || r == -EPERM || r == -EINVAL || r == -E2BIG;
-}
-
 int child_make(const struct kernel *k, const struct run_request *request,
 	       struct container *container, int *ret_confined, struct fault *why)
 {
 	const struct leaf *leaf = container->kind == CONTAINER_LEAF ? &container->leaf : NULL;
-	const struct leaf *enter = NULL;
+	bool outside = false;
 	int pipe[2];
 	int pid = make_pipe(k, request->variable, pipe, why);
 
 	if (pid < 0)
 		return pid;
-	pid = k->clone(k, leaf ? leaf->fd : -1);
-	if (leaf && may_enter_later(pid)) {
-		enter = leaf;
-		pid = k->clone(k, -1);
-	}
+	pid = leaf ? leaf_clone(k, leaf, &outside) : k->clone(k, -1);
 	if (pid == 0)
-		k->exit(k, child_run(k, request, container->keeper, enter, pipe[1]));
+		k->exit(k,
+			child_run(k, request, container->keeper, outside ? leaf : NULL, pipe[1]));
 	k->close(k, pipe[1]);
 	if (pid < 0) {
 		k->close(k, pipe[0]);

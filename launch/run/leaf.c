@@ -233,6 +233,14 @@ int leaf_enter(const struct kernel *k, const struct leaf *leaf, struct fault *wh
 	return write_file(k, leaf, "cgroup.procs", "0", why);
 }
 
+pid_t leaf_clone(const struct kernel *k, const struct leaf *leaf, bool *ret_outside)
+{
+	pid_t pid = k->clone(k, leaf->fd);
+
+	*ret_outside = pid == -ENOSYS || pid == -EPERM || pid == -EINVAL || pid == -E2BIG;
+	return *ret_outside ? k->clone(k, -1) : pid;
+}
+
 /* ---- its processes ---- */
 
 struct members {

@@ -46,6 +46,12 @@ int leaf_make(const struct kernel *k, const struct delegation *d, const struct l
 /* Move the calling process into it: for a child on a kernel that cannot make it there. */
 int leaf_enter(const struct kernel *k, const struct leaf *leaf, struct fault *why);
 
+/* Make a copy of this process, in it. *ret_outside: the copy is not, and has to enter it: clone3 is
+ * not there before Linux 5.3, CLONE_INTO_CGROUP before 5.7, and a filter around us may refuse what
+ * it does not know. Returns as kernel.clone(), in both.
+ */
+pid_t leaf_clone(const struct kernel *k, const struct leaf *leaf, bool *ret_outside);
+
 /* How many processes are in it, or -errno. Those that have ended do not count. */
 int leaf_count(const struct kernel *k, const struct leaf *leaf);
 

@@ -127,13 +127,10 @@ int leaf_begin(const struct kernel *k, const struct trial_limits *limits,
 
 pid_t leaf_fork(const struct kernel *k)
 {
-	pid_t pid = k->clone(k, leaf.fd);
+	bool outside;
+	pid_t pid = leaf_clone(k, &leaf, &outside);
 
-	/* Before Linux 5.7, or with a filter around us that does not know the call. */
-	if (pid != -ENOSYS && pid != -EPERM && pid != -EINVAL && pid != -E2BIG)
-		return pid;
-	pid = k->clone(k, -1);
-	if (pid == 0 && leaf_enter(k, &leaf, NULL) < 0)
+	if (pid == 0 && outside && leaf_enter(k, &leaf, NULL) < 0)
 		k->exit(k, EIO);
 	return pid;
 }

@@ -2,14 +2,7 @@
 
 #include <string.h>
 
-static void set(char buf[FACTS_LINE_MAX], const char *a, const char *b, const char *c)
-{
-	struct text t = text_start(buf, FACTS_LINE_MAX);
-
-	text_add(&t, a);
-	text_add(&t, b);
-	text_add(&t, c);
-}
+#include "probe/capability_parts.h"
 
 /* ---- without trials ---- */
 

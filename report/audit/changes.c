@@ -134,14 +134,10 @@ static void gain_kernel(const struct audit *audit, const struct audit_profile *p
 	c->nodes += any ? p->nodes : 0;
 }
 
-static int compare_kernels(const void *a, const void *b)
+static int compare_changes(const void *a, const void *b)
 {
-	struct version v = { 0 };
-	struct version w = { 0 };
-
-	version_read(((const struct audit_change *)a)->kernel, &v);
-	version_read(((const struct audit_change *)b)->kernel, &w);
-	return version_compare(&v, &w);
+	return version_compare_texts(((const struct audit_change *)a)->kernel,
+				     ((const struct audit_change *)b)->kernel);
 }
 
 static int find_kernels(struct audit *audit)
@@ -157,7 +153,7 @@ static int find_kernels(struct audit *audit)
 	}
 	if (audit->change_count > 0)
 		qsort(audit->changes, audit->change_count, sizeof(*audit->changes),
-		      compare_kernels);
+		      compare_changes);
 	for (uint32_t i = 0; r == 0 && i < table->profile_count; i++)
 		for (uint32_t j = 0; j < audit->change_count; j++)
 			gain_kernel(audit, &table->profiles[i], &needed[i * width],

@@ -71,13 +71,8 @@ static int compare_kernels(const void *a, const void *b)
 {
 	const struct audit_kernel *x = a;
 	const struct audit_kernel *y = b;
-	struct version v = { 0 };
-	struct version w = { 0 };
-	int r;
+	int r = version_compare_texts(x->release, y->release);
 
-	version_read(x->release, &v);
-	version_read(y->release, &w);
-	r = version_compare(&v, &w);
 	if (r == 0)
 		r = strcmp(x->release, y->release);
 	return r ? r : (x->abi > y->abi) - (x->abi < y->abi);

@@ -226,18 +226,6 @@ static void put_profiles(const struct layout *l, const struct audit *audit)
 
 /* ---- lists ---- */
 
-static void put_fix(const struct layout *l, const char *remedy)
-{
-	char line[AUDIT_LINE_MAX + 8];
-	struct text t = TEXT_BUF(line);
-
-	if (!*remedy)
-		return;
-	text_add(&t, "fix: ");
-	text_add(&t, remedy);
-	layout_text(l, INK_DIM, NAME_WIDTH, line);
-}
-
 static bool same_cause(const struct audit_reason *a, const struct audit_reason *b)
 {
 	return a->nodes == b->nodes && strcmp(a->why, b->why) == 0 &&
@@ -265,7 +253,7 @@ static void put_cause(const struct layout *l, const struct audit *audit, uint32_
 		text_add(&t, audit->columns[audit->reasons[i].column].name);
 	}
 	layout_text(l, INK_PLAIN, NAME_WIDTH, line);
-	put_fix(l, r->remedy);
+	layout_fix(l, NAME_WIDTH, r->remedy);
 }
 
 static void put_reasons(const struct layout *l, const struct audit *audit)
@@ -420,7 +408,7 @@ static void put_findings(const struct layout *l, const struct audit *audit)
 		layout_row(l, f->warning ? INK_YELLOW : INK_DIM, f->warning ? "!" : "·", f->id,
 			   MARKS_WIDTH, line);
 		if (f->warning || has_twin(audit, f))
-			put_fix(l, f->remedy);
+			layout_fix(l, NAME_WIDTH, f->remedy);
 	}
 }
 

@@ -36,6 +36,12 @@ static const struct fake_file files[] = {
 	{ NULL, NODE_OTHER, NULL, 0, 0 },
 };
 
+static const char *const step_names[STEP_COUNT] = {
+	"pipe: ",     "signal: ",  "supervisor: ", "policy: ",	     "descriptors: ",
+	"plan: ",     "signals: ", "limits: ",	   "capabilities: ", "no_new_privs: ",
+	"landlock: ", "seccomp: ", "ask: ",	   "confined: ",     "exec: ",
+};
+
 static struct fake_process p;
 static struct launch l;
 static char *env[4];
@@ -239,7 +245,7 @@ static void no_call_fails_without_ending_the_launch(void **state)
 					 why.text);
 			if (!p.executed) {
 				/* The step is named; nothing but what was inherited is open. */
-				assert_true(text_starts(why.text, launch_step_name(l.failed)));
+				assert_true(text_starts(why.text, step_names[l.failed]));
 				assert_true(fake_open_count(&p) <= 3);
 				for (int fd = 6; fd < FAKE_FDS; fd++)
 					if (p.fds[fd].open)
