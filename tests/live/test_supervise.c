@@ -263,9 +263,10 @@ static void nor_is_any_other_address(void **state)
 		_exit(try_beyond());
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	assert_true(WIFEXITED(status));
-	/* No network namespace can be had here. */
-	if (WEXITSTATUS(status) == 0)
+	if (WEXITSTATUS(status) == 0) {
+		print_message("# no network namespace can be had here\n");
 		skip();
+	}
 	assert_in_range(WEXITSTATUS(status), 4, COUNT(beyond));
 }
 
