@@ -364,7 +364,8 @@ int main(int argc, char **argv)
 {
 	int console;
 
-	if (argc > 1)
+	/* PID 1 gets the words of the boot line that its kernel does not know. */
+	if (argc > 1 && getpid() != 1)
 		return beside_another(argv[1]);
 	umask(022);
 	mount_basics();

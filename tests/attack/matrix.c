@@ -175,6 +175,9 @@ static int run_apart(const struct stage *s, const struct row *row, const char *n
 			_exit(answer_code(broken("take the terminal")));
 		if (row->before && row->before(s, row->arg) < 0)
 			_exit(answer_code(broken(row->name)));
+		/* What a terminal answers does not depend on the program. */
+		if (row->terminal && profile == CONTROL)
+			_exit(answer_code(attempt_run(s, row)));
 		become(s, profile, "row", number);
 	}
 	answer = wait_answer(pid);
