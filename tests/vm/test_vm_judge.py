@@ -314,7 +314,7 @@ def test_the_clock_of_an_emulated_machine():
     same(qemu.boot_words("amd64", "kvm", cpuinfo), "")
     same(qemu.boot_words("arm64", "tcg", cpuinfo), "")
     known = " tsc_early_khz=2299995" if arch.host() == "amd64" else ""
-    same(qemu.boot_words("amd64", "tcg", cpuinfo), "no_timer_check tsc=reliable" + known)
+    same(qemu.boot_words("amd64", "tcg", cpuinfo), "no_timer_check tsc=reliable noreplace-smp" + known)
 
 
 def verdicts():
