@@ -111,7 +111,8 @@ OARBANK_LAUNCH_API int oarbank_launch_fd(const struct oarbank_module *module);
 
 /* Wait for news, `timeout_ms` at most (-1: for ever; 0: look only), and answer what a supervised
  * module asks meanwhile. Returns the state, enum oarbank_launch_state, which may be the one before;
- * -ETIMEDOUT when there was no news; -EINTR.
+ * -ETIMEDOUT when there was no news; -EINTR; or why nothing can be waited for, which waiting again
+ * does not change: let go of it.
  */
 OARBANK_LAUNCH_API int oarbank_launch_wait(struct oarbank_module *module, int timeout_ms);
 

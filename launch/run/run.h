@@ -102,8 +102,8 @@ int run_fd(const struct run *run);
 bool run_act(const struct kernel *k, struct run *run, const struct pollfd fds[RUN_FDS]);
 
 /* Wait for news, `timeout_ms` at most (-1: for ever), and do what there is to do meanwhile. Returns
- * 0 with run->state new; -ETIMEDOUT; or -EINTR. After RUN_ENDED nothing of the module is left but
- * what outcome.left_behind says.
+ * 0 with run->state new; -ETIMEDOUT; -EINTR; or another -errno, for run_give_up(). After RUN_ENDED
+ * nothing of the module is left but what outcome.left_behind says.
  */
 int run_next(const struct kernel *k, struct run *run, int timeout_ms);
 
