@@ -36,6 +36,27 @@ int recording_result(const char *answer)
 	return value > INT_MAX ? NOT_RECORDED : (int)value;
 }
 
+int recording_numbers(const char *answer, int64_t *ret, int max)
+{
+	char copy[4096];
+	char *cursor = copy;
+	const char *word;
+	int count = 0;
+
+	if (!answer)
+		return NOT_RECORDED;
+	if (errno_from_name(answer))
+		return -errno_from_name(answer);
+	if (!text_copy(copy, sizeof(copy), answer))
+		return -EINVAL;
+	while ((word = text_word(&cursor))) {
+		if (count == max || recording_number(word) < 0)
+			return -EINVAL;
+		ret[count++] = recording_number(word);
+	}
+	return count;
+}
+
 static int ask(const struct kernel *k, const char *call, const char *a, const char *b)
 {
 	const char *answer = recording_find(k, call, a, b);
@@ -126,32 +147,10 @@ static int rec_prctl(const struct kernel *k, int option, unsigned long a, unsign
 	return ask(k, "prctl", number_text, a_text);
 }
 
-/* Up to `max` numbers of a row. Returns how many, or -errno. */
-static int numbers(const char *answer, int64_t *ret, int max)
-{
-	char copy[4096];
-	char *cursor = copy;
-	const char *word;
-	int count = 0;
-
-	if (!answer)
-		return NOT_RECORDED;
-	if (errno_from_name(answer))
-		return -errno_from_name(answer);
-	if (!text_copy(copy, sizeof(copy), answer))
-		return -EINVAL;
-	while ((word = text_word(&cursor))) {
-		if (count == max || recording_number(word) < 0)
-			return -EINVAL;
-		ret[count++] = recording_number(word);
-	}
-	return count;
-}
-
 static int rec_capget(const struct kernel *k, struct cap_sets *ret)
 {
 	int64_t value[3];
-	int n = numbers(recording_find(k, "capget", NULL, NULL), value, 3);
+	int n = recording_numbers(recording_find(k, "capget", NULL, NULL), value, 3);
 
 	if (n < 0)
 		return n;
@@ -164,7 +163,7 @@ static int rec_capget(const struct kernel *k, struct cap_sets *ret)
 static int rec_ids(const struct kernel *k, struct ids *ret)
 {
 	int64_t value[2 + IDS_GROUPS_MAX];
-	int n = numbers(recording_find(k, "ids", NULL, NULL), value, 2 + IDS_GROUPS_MAX);
+	int n = recording_numbers(recording_find(k, "ids", NULL, NULL), value, 2 + IDS_GROUPS_MAX);
 
 	if (n < 0)
 		return n;

@@ -248,24 +248,11 @@ static int rec_access(const struct kernel *k, const char *path, int mode)
 
 static int rec_statfs(const struct kernel *k, const char *path, struct fs_info *ret)
 {
-	const char *answer = recording_find(k, "statfs", path, NULL);
-	char copy[128];
-	char *cursor = copy;
 	int64_t value[3] = { 0 };
+	int n = recording_numbers(recording_find(k, "statfs", path, NULL), value, 3);
 
-	if (!answer)
-		return NOT_RECORDED;
-	if (errno_from_name(answer))
-		return -errno_from_name(answer);
-	if (!text_copy(copy, sizeof(copy), answer))
-		return -EINVAL;
-	for (size_t i = 0; i < 3; i++) {
-		const char *word = text_word(&cursor);
-
-		value[i] = word ? recording_number(word) : 0;
-		if (value[i] < 0)
-			return -EINVAL;
-	}
+	if (n < 0)
+		return n;
 	*ret = (struct fs_info){ (uint64_t)value[0], (uint64_t)value[1], (uint64_t)value[2] };
 	return 0;
 }

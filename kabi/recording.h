@@ -22,6 +22,10 @@ int64_t recording_number(const char *answer);
 /* The same for a call that returns an int. A number beyond that is no answer either. */
 int recording_result(const char *answer);
 
+/* Up to `max` numbers of an answer. Returns how many, or -errno: also the one that the answer is.
+ */
+int recording_numbers(const char *answer, int64_t *ret, int max);
+
 /* Open `path` below the tree; links and ".." stay inside. -ENOENT without a tree. */
 int recording_open(const struct kernel *k, const char *path, int flags);
 
