@@ -2,6 +2,8 @@
 
 MUSL_CC := $(shell command -v musl-gcc 2>/dev/null)
 LAUNCH_CC := $(or $(MUSL_CC),$(CC))
+# musl brings no kernel headers: to a test's program those beside the C library of $(CC) serve, after its own.
+KERNEL_HEADERS := -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 # Not position-independent: a static program gains nothing by it and would relocate itself at every
 # start. One segment for code and constants, and none that is made read-only later: fewer pages to map.
 LAUNCH_FLAGS := -Os -g -fno-pie -ffunction-sections -fdata-sections -fno-asynchronous-unwind-tables $(HARDEN)

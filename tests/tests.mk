@@ -26,17 +26,18 @@ $(REPLAY): $(B)/dev/tests/fuzz/replay_%: $(B)/dev/tests/fuzz/fuzz_%.c.o $(B)/dev
 	$(call step,LINK,$@)
 	$(Q)$(CC) $(LINK_dev) -o $@ $^ $(TEST_LIBS) $(LDFLAGS)
 
-# The attack matrix is one static program, so that a bundle with nothing else in it can hold it.
+# The attack matrix is one static program, so that a bundle with nothing else in it can hold it; and small, for
+# it starts itself hundreds of times.
 ATTACKER := $(B)/attack/attacker
 ATTACKER_OBJECTS := $(patsubst %,$(B)/attack/%.o,$(wildcard tests/attack/*.c) kabi/errno_name.c kabi/text.c)
 
 $(B)/attack/%.c.o: %.c
 	$(call step,CC,$(unit))
 	@mkdir -p $(@D)
-	$(Q)$(CC) -std=gnu17 $(WARN_C) $(CPPFLAGS) -O1 -g -MMD -MP -c -o $@ $<
+	$(Q)$(LAUNCH_CC) -std=gnu17 $(WARN_C) $(CPPFLAGS) -O1 -g $(KERNEL_HEADERS) -MMD -MP -c -o $@ $<
 $(ATTACKER): $(ATTACKER_OBJECTS)
 	$(call step,LINK,$@)
-	$(Q)$(CC) $(if $(call static_lib,libc.a),-static) -o $@ $^ -pthread $(LDFLAGS)
+	$(Q)$(LAUNCH_CC) $(if $(MUSL_CC)$(call static_lib,libc.a),-static) -o $@ $^ -pthread $(LDFLAGS)
 
 # A filter that refuses, and a module that tells whether it is confined; static, to start with few calls.
 REFUSE := $(B)/refuse/refuse $(B)/refuse/module

@@ -1,8 +1,7 @@
 # Real kernels in QEMU: the same binaries on every row of vm-tests/rows.tsv.
 
 VM_PROGRAMS := $(B)/vm/bin/init $(B)/vm/bin/contain $(B)/vm/bin/gpu-try $(B)/vm/bin/answers
-# musl brings no kernel headers: those beside the C library of $(CC) serve, after its own.
-VM_FLAGS := -Os -g $(HARDEN) -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch)
+VM_FLAGS := -Os -g $(HARDEN) $(KERNEL_HEADERS)
 
 $(B)/vm/obj/%.c.o: vm-tests/%.c
 	$(call step,CC,$(unit))

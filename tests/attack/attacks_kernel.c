@@ -20,6 +20,9 @@
 #define NR_OPEN_TREE_ATTR 467
 #define NR_LISTNS 470
 
+#ifndef OPEN_TREE_CLONE
+#define OPEN_TREE_CLONE 1
+#endif
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80
 #endif

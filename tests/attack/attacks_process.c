@@ -63,8 +63,9 @@ static int get_limit(const struct stage *s, const long *arg)
 /* arg: target, which */
 static int set_nice(const struct stage *s, const long *arg)
 {
-	return answer_zero(setpriority((__priority_which_t)arg[1], (id_t)pid_of(s, arg[0]),
-				       getpriority(PRIO_PROCESS, 0)));
+	/* glibc's own type for the first argument is not everyone's. */
+	return answer_zero(
+		syscall(SYS_setpriority, arg[1], pid_of(s, arg[0]), getpriority(PRIO_PROCESS, 0)));
 }
 
 static int set_nice_user(const struct stage *s, const long *arg)
@@ -94,14 +95,14 @@ static int set_scheduler(const struct stage *s, const long *arg)
 {
 	struct sched_param param = { .sched_priority = 0 };
 
-	return answer_zero(sched_setscheduler(pid_of(s, arg[0]), SCHED_OTHER, &param));
+	return answer_zero(syscall(SYS_sched_setscheduler, pid_of(s, arg[0]), SCHED_OTHER, &param));
 }
 
 static int set_param(const struct stage *s, const long *arg)
 {
 	struct sched_param param = { .sched_priority = 0 };
 
-	return answer_zero(sched_setparam(pid_of(s, arg[0]), &param));
+	return answer_zero(syscall(SYS_sched_setparam, pid_of(s, arg[0]), &param));
 }
 
 static int set_attr(const struct stage *s, const long *arg)
@@ -131,7 +132,7 @@ static int trace(const struct stage *s, const long *arg)
 {
 	pid_t pid = pid_of(s, arg[0]);
 
-	if (ptrace((enum __ptrace_request)arg[1], pid, NULL, NULL) < 0)
+	if (syscall(SYS_ptrace, arg[1], pid, NULL, NULL) < 0)
 		return -errno;
 	if (arg[1] == PTRACE_ATTACH)
 		waitpid(pid, NULL, __WALL);

@@ -163,14 +163,21 @@ static int child_of_parent(const struct stage *s, const long *arg)
 /* A timer that signals a thread of another process. */
 static int timer_thread(const struct stage *s, const long *arg)
 {
-	struct sigevent event;
+	/* The kernel's struct sigevent: C libraries call its last member differently. */
+	struct {
+		union sigval value;
+		int signo;
+		int notify;
+		int tid;
+		int rest[11];
+	} event = {
+		.signo = HARMLESS,
+		.notify = SIGEV_SIGNAL | 4, /* SIGEV_THREAD_ID */
+		.tid = s->victim,
+	};
 	int id;
 
 	(void)arg;
-	memset(&event, 0, sizeof(event));
-	event.sigev_notify = SIGEV_SIGNAL | 4; /* SIGEV_THREAD_ID */
-	event.sigev_signo = HARMLESS;
-	event._sigev_un._tid = s->victim;
 	return answer_zero(syscall(SYS_timer_create, CLOCK_MONOTONIC, &event, &id));
 }
 

@@ -160,10 +160,8 @@ static void serve(void)
 	}
 }
 
-static void be_victim(const struct stage *s)
+static void be_victim(const struct stage *s, int fd)
 {
-	int fd = open(path_at(s, OUTSIDE, "read"), O_RDONLY);
-
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY);
 	setpgid(0, 0);
@@ -175,6 +173,7 @@ static void be_victim(const struct stage *s)
 int victim_start(struct stage *s)
 {
 	int r = listen_anywhere(SOCK_STREAM, &s->proxy_port);
+	int fd;
 
 	if (r == 0)
 		r = listen_anywhere(SOCK_STREAM, &s->other_port);
@@ -193,9 +192,14 @@ int victim_start(struct stage *s)
 	listen_unix(s);
 	s->victim_fd = 200;
 	s->victim_word = (uint64_t)(uintptr_t)&word;
+	/* Opened here: once it runs, the folders may be made anew at any time. */
+	fd = open(path_at(s, OUTSIDE, "read"), O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
 	s->victim = fork();
 	if (s->victim == 0)
-		be_victim(s);
+		be_victim(s, fd);
+	close(fd);
 	/* By both, so that it has left our group before anything is sent to that. */
 	if (s->victim > 0)
 		setpgid(s->victim, s->victim);
