@@ -15,7 +15,8 @@ static const struct {
 	const char *name;
 	const char *remedy;
 } obstacles[] = {
-	[LEAF_UNKNOWN] = { "unknown", "what kernel.cgroup of the report leaves unknown" },
+	[LEAF_UNKNOWN] = { "unknown", "a report that can tell: with trials, and with /proc and "
+				      "/sys/fs/cgroup readable" },
 	[LEAF_NO_HIERARCHY] = { "no-hierarchy", UNIFIED },
 	[LEAF_NOT_VISIBLE] = { "not-visible",
 			       "a cgroup2 mount that shows the cgroup of this process" },
