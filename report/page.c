@@ -7,6 +7,7 @@
 #include "report/layout.h"
 
 #define NAME_WIDTH 26
+#define FINDINGS_HEADING "Findings (! somebody should act, · good to know)"
 
 static enum ink status_ink(enum status status)
 {
@@ -308,19 +309,22 @@ static void put_modules(const struct layout *l, const struct report *report)
 	}
 }
 
+static void put_finding(const struct layout *l, const struct finding *f)
+{
+	bool warning = f->severity == SEVERITY_WARNING;
+
+	layout_row(l, warning ? INK_YELLOW : INK_DIM, warning ? "!" : "·", f->id, NAME_WIDTH,
+		   f->text);
+	layout_fix(l, NAME_WIDTH, f->remedy);
+}
+
 static void put_findings(const struct layout *l, const struct findings *findings)
 {
 	if (findings->count == 0)
 		return;
-	layout_heading(l, "Findings (! somebody should act, · good to know)");
-	for (uint32_t i = 0; i < findings->count; i++) {
-		const struct finding *f = &findings->of[i];
-		bool warning = f->severity == SEVERITY_WARNING;
-
-		layout_row(l, warning ? INK_YELLOW : INK_DIM, warning ? "!" : "·", f->id,
-			   NAME_WIDTH, f->text);
-		layout_fix(l, NAME_WIDTH, f->remedy);
-	}
+	layout_heading(l, FINDINGS_HEADING);
+	for (uint32_t i = 0; i < findings->count; i++)
+		put_finding(l, &findings->of[i]);
 }
 
 static enum ink trial_ink(enum trial_verdict verdict)
@@ -374,6 +378,19 @@ void report_page(const struct report *report, bool colour, FILE *out)
 
 /* ---- one capability in full ---- */
 
+/* Several questions may have had one call for an answer. */
+static bool was_told(const struct capability *c, uint32_t before)
+{
+	const struct fact *fact = c->evidence[before];
+
+	for (uint32_t i = 0; i < before; i++)
+		if (strcmp(c->evidence[i]->call, fact->call) == 0 &&
+		    strcmp(c->evidence[i]->got, fact->got) == 0 &&
+		    c->evidence[i]->basis == fact->basis)
+			return true;
+	return false;
+}
+
 static void put_evidence(const struct layout *l, const struct fact *fact)
 {
 	char line[FACTS_LINE_MAX];
@@ -426,6 +443,7 @@ void report_explain(const struct report *report, enum capability_id id, bool col
 	const struct capability_row *row = &capability_rows[id];
 	const struct capability *c = &report->capabilities.of[id];
 	const struct layout l = { out, colour };
+	bool any = false;
 
 	layout_row(&l, status_ink(c->status), status_mark(c->status), row->name, NAME_WIDTH,
 		   status_name(c->status));
@@ -436,7 +454,8 @@ void report_explain(const struct report *report, enum capability_id id, bool col
 	layout_heading(&l, "On this node");
 	layout_text(&l, INK_PLAIN, 2, c->why);
 	for (uint32_t i = 0; i < c->evidence_count; i++)
-		put_evidence(&l, c->evidence[i]);
+		if (!was_told(c, i))
+			put_evidence(&l, c->evidence[i]);
 	put_trials(&l, report, id);
 	if (c->remedy[0]) {
 		layout_heading(&l, "What would change it");
@@ -451,8 +470,9 @@ void report_explain(const struct report *report, enum capability_id id, bool col
 
 		if (!f->capability || strcmp(f->capability, row->name) != 0)
 			continue;
-		layout_heading(&l, f->id);
-		layout_text(&l, INK_PLAIN, 2, f->text);
-		layout_text(&l, INK_DIM, 2, f->remedy);
+		if (!any)
+			layout_heading(&l, FINDINGS_HEADING);
+		any = true;
+		put_finding(&l, f);
 	}
 }

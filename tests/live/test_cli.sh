@@ -52,6 +52,9 @@ expect "a file instead of a directory" 70 "ENOTDIR" --root Makefile
 expect "a directory that is no recording" 70 'no recorded machine' --root tests
 expect "explain" 0 '' --root $tree --explain ipc
 shows "explain shows the evidence" 'observed'
+shows "and the findings, with what to do" '^ +fix: a parent that connects'
+expect "explain of questions with one answer" 0 '' --root tests/fake/trees/bare --explain limits.cpu
+if [ "$(grep -c 'cgroup.controllers = ' "$dir/out")" -eq 1 ]; then ok "which is told once"; else not_ok "which is told once"; fi
 expect "explain of an unknown name lists the names" 64 'there are filesystem' --explain nothing
 
 expect "a manifest that is not there" 1 'nonexistent.toml' --root $tree --module nonexistent.toml
