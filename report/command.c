@@ -27,7 +27,8 @@ int command_no_such(struct fault *why, const char *kind, const char *name,
 	struct text t = TEXT_BUF(words);
 
 	add_words(&t, word);
-	fault_join(why, "no ", kind, " is named '", name, "'; there are", words, NULL);
+	fault_join(why, "no ", kind, " is named", *name ? " '" : "", name, *name ? "'" : "",
+		   "; there are", words, NULL);
 	return -EINVAL;
 }
 

@@ -21,6 +21,8 @@ done
 "$probe" completion tcsh 2>/dev/null
 [ $? -eq 64 ]
 say $? "another shell is usage"
+"$probe" completion 2>&1 | grep -q 'no shell is named; there are bash, zsh, fish'
+say $? "and so is none"
 ! "$probe" --help | grep -q completion
 say $? "help does not show the verb"
 
