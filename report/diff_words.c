@@ -268,6 +268,23 @@ static void say_report(struct text *t, const cJSON *report)
 	text_add(t, time ? time : "");
 }
 
+static const char *trials_state(const cJSON *report)
+{
+	const cJSON *about = cJSON_GetObjectItemCaseSensitive(report, "report");
+	const char *state = string_at(cJSON_GetObjectItemCaseSensitive(about, "trials"), "state");
+
+	return state ? state : "";
+}
+
+/* One of the trials that all came or went: that they did is a line of its own. */
+static bool is_one_of_all(const struct diff_change *c, const cJSON *from, const cJSON *to)
+{
+	const cJSON *only = c->from ? c->from : c->to;
+
+	return (!c->from || !c->to) && string_at(only, "trial") &&
+	       strcmp(trials_state(from), trials_state(to)) != 0;
+}
+
 void diff_page(const struct diff *diff, const cJSON *from, const cJSON *to, bool colour, FILE *out)
 {
 	const struct layout l = { out, colour };
@@ -285,6 +302,8 @@ void diff_page(const struct diff *diff, const cJSON *from, const cJSON *to, bool
 		char label[DIFF_PATH_MAX];
 		struct text name = TEXT_BUF(label);
 
+		if (is_one_of_all(c, from, to))
+			continue;
 		if (strcmp(heading, heading_of(c->path)) != 0) {
 			heading = heading_of(c->path);
 			layout_heading(&l, heading);

@@ -49,6 +49,14 @@ shows "of a fact of the kernel" '· landlock, ABI, the answer '
 sed 's/"text":"/&Now: /g' "$dir/a" >"$dir/worded"
 "$probe" diff "$dir/a" "$dir/worded" >"$dir/out" 2>"$dir/err"
 shows "of a finding" '· broker_not_exclusive, in words '
+"$probe" --json >"$dir/tried"
+"$probe" diff "$dir/tried" "$dir/live1" >"$dir/out" 2>"$dir/err"
+if grep -q '"trials":{"state":"done"' "$dir/tried"; then
+	shows "trials that were not made" '· report, trials, state +done -> not-asked'
+	hides "are not told one by one" 'gone: \{'
+else
+	ok "trials that were not made # SKIP none can be made here"
+fi
 sed 's/"name":"ipc","status":"enforced"/"name":"ipc","status":"cooperative"/' "$dir/a" >"$dir/cooperative"
 "$probe" diff "$dir/a" "$dir/cooperative" >"$dir/out" 2>"$dir/err"
 shows "cooperative is not unavailable" '~ ipc +cooperative, was enforced'
