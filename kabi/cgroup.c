@@ -8,6 +8,7 @@
 #include "kabi/text.h"
 
 #define SELF_CGROUP_SIZE (64 << 10)
+#define MOVES_MAX 8 /* of this process while it is looked for */
 
 const char *const controller_names[CONTROLLER_COUNT] = {
 	[CONTROLLER_CPU] = "cpu", [CONTROLLER_MEMORY] = "memory", [CONTROLLER_PIDS] = "pids",
@@ -254,7 +255,7 @@ static void read_mounts(const struct kernel *k, struct mountinfo *mounts, struct
 	ret->layout = layout_of(ret);
 }
 
-void cgroup_find(const struct kernel *k, struct cgroup_place *ret)
+static void find_once(const struct kernel *k, struct cgroup_place *ret)
 {
 	struct mountinfo mounts;
 	int r;
@@ -262,9 +263,39 @@ void cgroup_find(const struct kernel *k, struct cgroup_place *ret)
 	*ret = (struct cgroup_place){ 0 };
 	find_own(k, ret);
 	r = mountinfo_open(k, &mounts);
+	ret->mounts_error = r < 0 ? r : 0;
 	if (r < 0)
 		look_at_usual_places(k, r, ret);
 	else
 		read_mounts(k, &mounts, ret);
 	ret->deleted = !ret->v2.dir[0] && text_ends(ret->v2.own, " (deleted)");
+}
+
+/* Known by name, and not there. */
+static bool is_lost(const struct hierarchy *h)
+{
+	return h->mount[0] && h->own[0] && !h->dir[0] && h->dir_error == 0;
+}
+
+/* Is this process in other cgroups by now? */
+static bool has_moved(const struct kernel *k, const struct cgroup_place *place)
+{
+	static struct cgroup_place now;
+
+	now = (struct cgroup_place){ 0 };
+	find_own(k, &now);
+	return now.own_error < 0 || strcmp(now.v2.own, place->v2.own) != 0 ||
+	       strcmp(now.v1_cpu.own, place->v1_cpu.own) != 0;
+}
+
+/* A manager may move a process at any time, and remove the cgroup it was in. */
+void cgroup_find(const struct kernel *k, struct cgroup_place *ret)
+{
+	for (int i = 0; i < MOVES_MAX; i++) {
+		find_once(k, ret);
+		if (!(is_lost(&ret->v2) || is_lost(&ret->v1_cpu)) || !has_moved(k, ret))
+			return;
+	}
+	ret->v2.dir_error = is_lost(&ret->v2) ? -EAGAIN : ret->v2.dir_error;
+	ret->v1_cpu.dir_error = is_lost(&ret->v1_cpu) ? -EAGAIN : ret->v1_cpu.dir_error;
 }

@@ -50,6 +50,7 @@ struct cgroup_place {
 	bool v1_mounted;	 /* some v1 hierarchy, with controllers or only with a name */
 	uint32_t v1_controllers; /* bits 1 << enum controller that v1 has taken */
 	int own_error;		 /* 0, or -errno of reading /proc/self/cgroup */
+	int mounts_error;	 /* the same of /proc/self/mountinfo: v1 was not looked for */
 	bool deleted;		 /* our cgroup has been removed under us */
 };
 

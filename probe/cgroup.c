@@ -257,16 +257,19 @@ static void ask_controllers(const struct kernel *k, struct cgroup_facts *f)
 
 /* ---- all of it ---- */
 
-/* Every cgroup has cgroup.events, but for the machine's root cgroup. */
+/* Every cgroup has cgroup.events, but for the machine's root cgroup, and one that was removed. */
 static enum answer is_root(const struct kernel *k, const char *dir)
 {
 	char path[FACTS_PATH_MAX];
+	struct node node;
 	int r;
 
 	if (!path_join(path, sizeof(path), dir, "cgroup.events"))
 		return ANSWER_UNKNOWN;
 	r = k->access(k, path, F_OK);
-	return r == 0 ? ANSWER_NO : r == -ENOENT ? ANSWER_YES : ANSWER_UNKNOWN;
+	if (r == 0)
+		return ANSWER_NO;
+	return r == -ENOENT && k->stat(k, dir, &node) == 0 ? ANSWER_YES : ANSWER_UNKNOWN;
 }
 
 static void ask_type(const struct kernel *k, struct cgroup_facts *f)

@@ -256,9 +256,8 @@ static int32_t count_logical(const struct kernel *k)
 	int count = k->cpu_count(k);
 	int64_t quota;
 
-	if (count <= 0)
+	if (count <= 0 || cgroup_cpu_quota(k, &quota) < 0)
 		return -1;
-	quota = cgroup_cpu_quota(k);
 	if (quota < 0 || quota / 1000 >= count)
 		return count;
 	return quota < 1000 ? 1 : (int32_t)(quota / 1000);

@@ -1,12 +1,34 @@
 #include "probe/cpuquota.h"
 
+#include <errno.h>
+
 #include "kabi/cgroup.h"
 #include "kabi/file.h"
 #include "kabi/path.h"
+#include "kabi/recorded.h"
 #include "kabi/text.h"
 
-/* One quota of one cgroup, or -1. */
-typedef int64_t (*quota_reader)(const struct kernel *k, const char *dir);
+/* One quota of one cgroup: *ret is -1 where it has none. Returns 0, or -errno. */
+typedef int quota_reader(const struct kernel *k, const char *dir, int64_t *ret);
+
+/* What is not there, or not for us to read, limits nothing that we could know of. Other errors may
+ * come of anything.
+ */
+static int unless_absent(int r)
+{
+	switch (-r) {
+	case ENOENT:
+	case ENOTDIR:
+	case EACCES:
+	case EPERM:
+	case EINVAL: /* not in the form that it has */
+	case ERANGE:
+	case KERNEL_NOT_RECORDED:
+		return 0;
+	default:
+		return r < 0 ? r : 0;
+	}
+}
 
 static int64_t thousandths(int64_t quota, int64_t period)
 {
@@ -17,41 +39,46 @@ static int64_t thousandths(int64_t quota, int64_t period)
 	return scaled < period ? 1 : scaled / period;
 }
 
-/* cpu.max: "QUOTA PERIOD" in microseconds, QUOTA may be "max". */
-static int64_t v2_quota(const struct kernel *k, const char *dir)
+/* "QUOTA PERIOD" in microseconds, QUOTA may be "max". */
+static int64_t parse_v2(char *text)
 {
-	char path[CGROUP_PATH_MAX];
-	char text[64];
-	char *cursor = text;
-	const char *word;
+	const char *word = text_word(&text);
 	int64_t quota;
 	int64_t period;
 
-	if (!path_join(path, sizeof(path), dir, "cpu.max") ||
-	    file_read_line(k, path, text, sizeof(text)) < 0)
-		return -1;
-	word = text_word(&cursor);
 	if (!word || text_int(word, 1, INT64_MAX, &quota) < 0)
 		return -1;
-	word = text_word(&cursor);
+	word = text_word(&text);
 	if (!word || text_int(word, 1, INT64_MAX, &period) < 0)
 		return -1;
 	return thousandths(quota, period);
 }
 
-static int64_t v1_quota(const struct kernel *k, const char *dir)
+static int v2_quota(const struct kernel *k, const char *dir, int64_t *ret)
+{
+	char path[CGROUP_PATH_MAX];
+	char text[64];
+	ssize_t n = -ENOENT;
+
+	if (path_join(path, sizeof(path), dir, "cpu.max"))
+		n = file_read_line(k, path, text, sizeof(text));
+	*ret = n < 0 ? -1 : parse_v2(text);
+	return unless_absent((int)n);
+}
+
+static int v1_quota(const struct kernel *k, const char *dir, int64_t *ret)
 {
 	char path[CGROUP_PATH_MAX];
 	int64_t quota;
 	int64_t period;
+	int r = -ENOENT;
 
-	if (!path_join(path, sizeof(path), dir, "cpu.cfs_quota_us") ||
-	    file_read_int(k, path, &quota) < 0)
-		return -1;
-	if (!path_join(path, sizeof(path), dir, "cpu.cfs_period_us") ||
-	    file_read_int(k, path, &period) < 0)
-		return -1;
-	return thousandths(quota, period);
+	if (path_join(path, sizeof(path), dir, "cpu.cfs_quota_us"))
+		r = file_read_int(k, path, &quota);
+	if (r >= 0 && path_join(path, sizeof(path), dir, "cpu.cfs_period_us"))
+		r = file_read_int(k, path, &period);
+	*ret = r < 0 ? -1 : thousandths(quota, period);
+	return unless_absent(r);
 }
 
 static int64_t least(int64_t a, int64_t b)
@@ -62,24 +89,42 @@ static int64_t least(int64_t a, int64_t b)
 }
 
 /* From our own cgroup up to the top of what is mounted. */
-static int64_t climb(const struct kernel *k, const struct hierarchy *h, quota_reader read_quota)
+static int climb(const struct kernel *k, const struct hierarchy *h, quota_reader *read_quota,
+		 int64_t *ret)
 {
 	char dir[CGROUP_PATH_MAX];
-	int64_t quota = -1;
 
 	if (!h->dir[0])
-		return -1;
+		return unless_absent(h->dir_error);
 	text_copy(dir, sizeof(dir), h->dir);
-	do
-		quota = least(quota, read_quota(k, dir));
-	while (path_parent(dir, h->mount));
-	return quota;
+	do {
+		int64_t quota;
+		int r = read_quota(k, dir, &quota);
+
+		if (r < 0)
+			return r;
+		*ret = least(*ret, quota);
+	} while (path_parent(dir, h->mount));
+	return 0;
 }
 
-int64_t cgroup_cpu_quota(const struct kernel *k)
+int cgroup_cpu_quota(const struct kernel *k, int64_t *ret)
 {
 	struct cgroup_place place;
+	int64_t quota = -1;
+	int r;
 
 	cgroup_find(k, &place);
-	return least(climb(k, &place.v2, v2_quota), climb(k, &place.v1_cpu, v1_quota));
+	r = unless_absent(place.own_error);
+	if (r == 0)
+		r = unless_absent(place.mounts_error);
+	if (r == 0 && place.mounted.answer == ANSWER_UNKNOWN)
+		r = unless_absent(-place.mounted.error);
+	if (r == 0)
+		r = climb(k, &place.v2, v2_quota, &quota);
+	if (r == 0)
+		r = climb(k, &place.v1_cpu, v1_quota, &quota);
+	if (r == 0)
+		*ret = quota;
+	return r;
 }

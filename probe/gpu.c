@@ -56,10 +56,25 @@ static enum answer usable(const struct gpu_facts *f, const struct gpu *g)
 	return can_open(f, g->node);
 }
 
+static bool all_have_nodes(const struct gpu_facts *f)
+{
+	for (uint32_t i = 0; i < f->gpu_count; i++)
+		if (!f->gpus[i].node[0])
+			return false;
+	return true;
+}
+
+/* A GPU that came while it was looked has no node among those found before it: it is looked again.
+ */
 void probe_gpu(const struct kernel *k, struct gpu_facts *ret)
 {
-	gpu_find_nodes(k, ret);
-	gpu_find_devices(k, ret);
+	for (int looks = 0; looks < 2; looks++) {
+		*ret = (struct gpu_facts){ 0 };
+		gpu_find_nodes(k, ret);
+		gpu_find_devices(k, ret);
+		if (all_have_nodes(ret))
+			break;
+	}
 	for (uint32_t i = 0; i < ret->gpu_count; i++)
 		ret->gpus[i].usable = usable(ret, &ret->gpus[i]);
 }

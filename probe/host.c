@@ -161,9 +161,12 @@ static enum answer is_battery(const struct kernel *k, const char *name)
 	if (strcmp(said, "Battery") != 0)
 		return ANSWER_NO;
 	n = read_supply(k, name, "/scope", said);
-	if (n < 0)
-		return n == -ENOENT ? ANSWER_YES : ANSWER_UNKNOWN;
-	return strcmp(said, "Device") == 0 ? ANSWER_NO : ANSWER_YES;
+	if (n >= 0)
+		return strcmp(said, "Device") == 0 ? ANSWER_NO : ANSWER_YES;
+	/* A mouse that was switched off meanwhile has no scope either. */
+	if (n == -ENOENT && read_supply(k, name, "/type", said) >= 0)
+		return ANSWER_YES;
+	return ANSWER_UNKNOWN;
 }
 
 static void ask_battery(const struct kernel *k, struct fact *f)

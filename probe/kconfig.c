@@ -10,6 +10,7 @@
 
 struct search {
 	const char *option;
+	bool any; /* there are options in it */
 	enum answer answer;
 	char line[96]; /* as found */
 };
@@ -19,6 +20,7 @@ static bool look(void *arg, char *line)
 	struct search *s = arg;
 	size_t len = strlen(s->option);
 
+	s->any = s->any || text_starts(line, "CONFIG_");
 	if (strncmp(line, s->option, len) == 0 && line[len] == '=')
 		s->answer = strcmp(line + len, "=y") == 0 || strcmp(line + len, "=m") == 0
 				    ? ANSWER_YES
@@ -159,6 +161,8 @@ static bool ask_place(const struct kernel *k, const struct place *place, const c
 		return false;
 	if (r < 0)
 		fact_call(ret, ANSWER_UNKNOWN, path, r);
+	else if (!s.any && s.answer == ANSWER_UNKNOWN)
+		fact_text(ret, ANSWER_UNKNOWN, BASIS_NONE, path, "no configuration in it");
 	else if (s.answer == ANSWER_UNKNOWN)
 		fact_text(ret, ANSWER_NO, BASIS_CLAIMED, path, "not in it");
 	else

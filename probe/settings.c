@@ -32,9 +32,10 @@ static const struct setting {
 	{ "vm/mmap_min_addr", offsetof(struct settings_facts, mmap_min_addr) },
 };
 
-/* EPERM, EACCES: a policy; ENOSPC: user.max_user_namespaces is used up or 0; EUSERS: nested too
- * deep (before Linux 4.9 also the limit); EINVAL, ENOSYS: not built. */
-static void try_user_namespace(const struct kernel *k, struct fact *f)
+/* EPERM, EACCES: a policy; EUSERS: nested too deep; EINVAL, ENOSYS: not built. ENOSPC is
+ * user.max_user_namespaces: none are allowed when it is 0, else others have used it up for now.
+ */
+static void try_user_namespace(const struct kernel *k, const struct fact *max, struct fact *f)
 {
 	int r = k->try_unshare(k, CLONE_NEWUSER_FLAG);
 	enum answer answer = ANSWER_UNKNOWN;
@@ -45,11 +46,14 @@ static void try_user_namespace(const struct kernel *k, struct fact *f)
 		break;
 	case EPERM:
 	case EACCES:
-	case ENOSPC:
 	case EUSERS:
 	case EINVAL:
 	case ENOSYS:
 		answer = ANSWER_NO;
+		break;
+	case ENOSPC:
+		if (max->answer == ANSWER_NO)
+			answer = ANSWER_NO;
 		break;
 	default:
 		break;
@@ -84,6 +88,6 @@ void probe_settings(const struct kernel *k, struct settings_facts *ret)
 		sysctl_claim(k, settings[i].name,
 			     (struct fact *)((char *)ret + settings[i].member));
 	sysctl_claim_text(k, "kernel/core_pattern", "|", &ret->core_pattern);
-	try_user_namespace(k, &ret->user_namespace);
+	try_user_namespace(k, &ret->userns_max, &ret->user_namespace);
 	try_io_uring(k, &ret->io_uring);
 }

@@ -239,6 +239,23 @@ static void say_container(struct host_facts *ret, const char *name, const char *
 	text_copy(ret->container_why, sizeof(ret->container_why), why);
 }
 
+/* OpenVZ's host has both directories, its containers the first alone. *ret_sure becomes false when
+ * they could not be looked for. */
+static bool ask_openvz(const struct kernel *k, struct host_facts *ret, bool *ret_sure)
+{
+	struct node node;
+	int vz = k->stat(k, "/proc/vz", &node);
+	int bc = vz == 0 ? k->stat(k, "/proc/bc", &node) : 0;
+
+	if (vz == 0 && bc == -ENOENT) {
+		say_container(ret, "openvz", "/proc/vz without /proc/bc");
+		return true;
+	}
+	if ((vz < 0 && vz != -ENOENT) || bc < 0)
+		*ret_sure = false;
+	return false;
+}
+
 /* Files that an engine puts there, whose presence tells. *ret_sure becomes false when one could not
  * be looked for. */
 static bool ask_marks(const struct kernel *k, struct host_facts *ret, bool *ret_sure)
@@ -260,23 +277,22 @@ static bool ask_marks(const struct kernel *k, struct host_facts *ret, bool *ret_
 		if (r != -ENOENT && r != -ENOTDIR)
 			*ret_sure = false;
 	}
-	/* OpenVZ's host has both directories, its containers the first alone. */
-	if (k->stat(k, "/proc/vz", &node) == 0 && k->stat(k, "/proc/bc", &node) == -ENOENT) {
-		say_container(ret, "openvz", "/proc/vz without /proc/bc");
-		return true;
-	}
-	return false;
+	return ask_openvz(k, ret, ret_sure);
 }
 
-/* Files in which a manager writes its name. */
-static bool ask_managers(const struct kernel *k, struct host_facts *ret)
+/* Files in which a manager writes its name. *ret_sure as above. */
+static bool ask_managers(const struct kernel *k, struct host_facts *ret, bool *ret_sure)
 {
 	static const char *const paths[] = { "/run/systemd/container",
 					     "/run/host/container-manager" };
 	char name[FACTS_WORD_MAX];
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
-		if (file_read_line(k, paths[i], name, sizeof(name)) <= 0)
+		ssize_t n = file_read_line(k, paths[i], name, sizeof(name));
+
+		if (n < 0 && n != -ENOENT && n != -ENOTDIR)
+			*ret_sure = false;
+		if (n <= 0)
 			continue;
 		say_container(ret, name, paths[i]);
 		return true;
@@ -292,12 +308,16 @@ static bool container_variable(void *arg, char *variable)
 	return false;
 }
 
-/* The first process's environment: for root alone, as a rule. */
-static bool ask_first_process(const struct kernel *k, struct host_facts *ret)
+/* The first process's environment: for root alone, as a rule, and that says nothing. *ret_sure as
+ * above.
+ */
+static bool ask_first_process(const struct kernel *k, struct host_facts *ret, bool *ret_sure)
 {
 	char name[FACTS_WORD_MAX] = "";
+	int r = lines_read(k, "/proc/1/environ", '\0', container_variable, name);
 
-	lines_read(k, "/proc/1/environ", '\0', container_variable, name);
+	if (r < 0 && r != -EACCES && r != -EPERM && r != -ENOENT)
+		*ret_sure = false;
 	if (name[0])
 		say_container(ret, name, "/proc/1/environ has 'container'");
 	return name[0];
@@ -336,14 +356,16 @@ static bool cgroup_hint(void *arg, char *line)
 	return true;
 }
 
-static bool ask_cgroups(const struct kernel *k, struct host_facts *ret)
+static bool ask_cgroups(const struct kernel *k, struct host_facts *ret, bool *ret_sure)
 {
 	static const char *const paths[] = { "/proc/1/cgroup", "/proc/self/cgroup" };
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
 		const char *name = NULL;
+		int r = lines_read(k, paths[i], '\n', cgroup_hint, &name);
 
-		lines_read(k, paths[i], '\n', cgroup_hint, &name);
+		if (r < 0 && r != -EACCES && r != -EPERM && r != -ENOENT)
+			*ret_sure = false;
 		if (!name)
 			continue;
 		say_container(ret, name, paths[i]);
@@ -389,8 +411,8 @@ void container_ask(const struct kernel *k, struct host_facts *ret)
 {
 	bool sure = true;
 
-	if (ask_marks(k, ret, &sure) || ask_managers(k, ret) || ask_first_process(k, ret) ||
-	    ask_cgroups(k, ret))
+	if (ask_marks(k, ret, &sure) || ask_managers(k, ret, &sure) ||
+	    ask_first_process(k, ret, &sure) || ask_cgroups(k, ret, &sure))
 		return;
 	ask_namespaces(k, sure, ret);
 }

@@ -12,6 +12,7 @@
 #include "probe/cgroup.h"
 #include "probe/cpuquota.h"
 #include "probe/probes.h"
+#include "tests/fake/failing.h"
 #include "tests/fake/tree.h"
 
 #define V2_MAGIC "0x63677270"
@@ -784,14 +785,134 @@ static void the_least_quota_counts(void **state)
 			{ "/proc/self/mountinfo", MOUNT_V2 MOUNT_V1_CPU },
 			{ "/proc/self/cgroup", rows[i].own },
 		};
+		int64_t quota = 0;
 		struct tree t;
 
 		memcpy(files + 2, rows[i].files, sizeof(rows[i].files));
 		tree_make(&t, files, STATFS_V2);
 		print_message("# row %zu\n", i);
-		assert_int_equal(cgroup_cpu_quota(&t.kernel), rows[i].quota);
+		assert_int_equal(cgroup_cpu_quota(&t.kernel, &quota), 0);
+		assert_int_equal(quota, rows[i].quota);
 		tree_remove(&t);
 	}
+}
+
+/* Every request fails once: the quota is the same, or unknown, and never another. */
+static void a_quota_that_cannot_be_read_is_not_none(void **state)
+{
+	static const struct tree_file files[] = {
+		{ "/proc/self/mountinfo", MOUNT_V2 MOUNT_V1_CPU },
+		{ "/proc/self/cgroup", "0::/a/b\n1:cpu,cpuacct:/x\n" },
+		{ CG "/a/b/cpu.max", "150000 100000\n" },
+		{ CG "/a/cpu.max", "60000 100000\n" },
+		{ "/cpu/x/cpu.cfs_quota_us", "50000\n" },
+		{ "/cpu/x/cpu.cfs_period_us", "100000\n" },
+		{ NULL, NULL },
+	};
+	static const int errors[] = { EMFILE, ENFILE, ENOMEM, EIO, ENODEV };
+	struct failing f;
+	struct tree t;
+	int64_t quota;
+
+	(void)state;
+	tree_make(&t, files, STATFS_V2);
+	for (size_t e = 0; e < sizeof(errors) / sizeof(errors[0]); e++)
+		for (unsigned at = 0; at == 0 || f.calls >= at; at++) {
+			int r;
+
+			failing_start(&f, &t.kernel, at, errors[e]);
+			quota = 0;
+			r = cgroup_cpu_quota(&f.kernel, &quota);
+			if (at == 0)
+				assert_int_equal(r, 0);
+			assert_int_equal(quota, r < 0 ? 0 : 500);
+		}
+	tree_remove(&t);
+}
+
+/* This process is moved, and its old cgroup removed, just after the first `moves` times that it
+ * asked where it is.
+ */
+static struct {
+	const struct kernel *inner;
+	int moves;
+	int asked;
+} moving;
+
+static int moving_open(const struct kernel *k, const char *path, int flags)
+{
+	(void)k;
+	if (strcmp(path, "/proc/self/cgroup") == 0 && moving.asked++ < moving.moves)
+		path = moving.asked % 2 ? "/before/0" : "/before/1";
+	return moving.inner->open(moving.inner, path, flags);
+}
+
+static void a_process_that_is_moved_finds_its_cgroup(void **state)
+{
+	static const struct tree_file files[] = {
+		{ "/proc/self/mountinfo", MOUNT_V2 },  { "/proc/self/cgroup", "0::/here\n" },
+		{ "/before/0", "0::/gone/0\n" },       { "/before/1", "0::/gone/1\n" },
+		{ CG "/here/cgroup.events", "x 1\n" }, { NULL, NULL },
+	};
+	static const int moves[] = { 0, 1, 2, 5, 9, 100 };
+	static struct cgroup_facts facts;
+	struct cgroup_place place;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(moves) / sizeof(moves[0]); i++) {
+		struct tree t;
+
+		tree_make(&t, files, USER STATFS_V2);
+
+		struct kernel kernel = t.kernel;
+
+		kernel.open = moving_open;
+		moving.inner = &t.kernel;
+		moving.moves = moves[i];
+		moving.asked = 0;
+		cgroup_find(&kernel, &place);
+		assert_string_equal(place.v2.dir, moves[i] == 100 ? "" : CG "/here");
+		assert_int_equal(place.v2.dir_error, moves[i] == 100 ? -EAGAIN : 0);
+		moving.asked = 0;
+		facts = (struct cgroup_facts){ 0 };
+		probe_cgroup(&kernel, &facts);
+		assert_int_equal(leaf_obstacles(&facts) & OBSTACLE(NOT_VISIBLE), 0);
+		assert_int_equal(facts.delegation, DELEGATION_UNKNOWN);
+		tree_remove(&t);
+	}
+}
+
+/* Our cgroup is gone when its files are asked for: that does not make it the root cgroup. */
+static int gone_stat(const struct kernel *k, const char *path, struct node *ret)
+{
+	int r = moving.inner->stat(moving.inner, path, ret);
+
+	(void)k;
+	return strcmp(path, CG "/here") == 0 && moving.asked++ > 0 ? -ENOENT : r;
+}
+
+static void a_removed_cgroup_is_not_the_root(void **state)
+{
+	static const struct tree_file files[] = {
+		{ "/proc/self/mountinfo", MOUNT_V2 },
+		{ "/proc/self/cgroup", "0::/here\n" },
+		{ CG "/here/cgroup.controllers", "\n" },
+		{ NULL, NULL },
+	};
+	static struct cgroup_facts facts;
+	struct kernel kernel;
+	struct tree t;
+
+	(void)state;
+	tree_make(&t, files, USER STATFS_V2);
+	kernel = t.kernel;
+	kernel.stat = gone_stat;
+	moving.inner = &t.kernel;
+	moving.asked = 0;
+	probe_cgroup(&kernel, &facts);
+	assert_string_equal(facts.dir, CG "/here");
+	assert_int_equal(leaf_obstacles(&facts) & OBSTACLE(CONTROLLER_OFF), 0);
+	tree_remove(&t);
 }
 
 int main(void)
@@ -805,6 +926,9 @@ int main(void)
 		cmocka_unit_test(pressure_is_unknown_without_proc),
 		cmocka_unit_test(the_directory_is_below_the_mount),
 		cmocka_unit_test(the_least_quota_counts),
+		cmocka_unit_test(a_quota_that_cannot_be_read_is_not_none),
+		cmocka_unit_test(a_process_that_is_moved_finds_its_cgroup),
+		cmocka_unit_test(a_removed_cgroup_is_not_the_root),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

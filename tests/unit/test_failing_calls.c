@@ -18,7 +18,7 @@
 
 #define TREES "tests/fake/trees"
 
-static const int errors[] = { EINTR, EMFILE, ENOMEM };
+static const int errors[] = { EINTR, EMFILE, ENFILE, ENOMEM, EIO };
 
 /* The facts of one probe, and how they compare with those of the whole machine. */
 struct subject {
@@ -128,10 +128,54 @@ static void compare_engine(const void *a, const void *b)
 	same_or_unknown(whole->state, failed->state);
 }
 
+static void ask_host(const struct kernel *k, void *ret)
+{
+	probe_host(k, NULL, ret);
+}
+
+/* What is said of them is right, or nothing is. */
+static void compare_host(const void *a, const void *b)
+{
+	const struct host_facts *whole = a;
+	const struct host_facts *failed = b;
+
+	not_turned(&whole->battery, &failed->battery);
+	not_turned(&whole->disk, &failed->disk);
+	not_turned(&whole->caps_asked, &failed->caps_asked);
+	if (strcmp(failed->container, "none") == 0)
+		assert_string_equal(whole->container, "none");
+	if (strcmp(failed->virtualisation, "none") == 0)
+		assert_string_equal(whole->virtualisation, "none");
+	if (failed->logical != -1)
+		assert_int_equal(failed->logical, whole->logical);
+	if (failed->perf_cores != -1)
+		assert_int_equal(failed->perf_cores + failed->eff_cores,
+				 whole->perf_cores + whole->eff_cores);
+	if (failed->memory_bytes)
+		assert_true(failed->memory_bytes == whole->memory_bytes);
+}
+
+static void ask_settings(const struct kernel *k, void *ret)
+{
+	probe_settings(k, ret);
+}
+
+static void compare_settings(const void *a, const void *b)
+{
+	const struct fact *whole = a;
+	const struct fact *failed = b;
+
+	_Static_assert(sizeof(struct settings_facts) % sizeof(struct fact) == 0, "facts alone");
+	for (size_t i = 0; i < sizeof(struct settings_facts) / sizeof(struct fact); i++)
+		not_turned(&whole[i], &failed[i]);
+}
+
 static const struct subject subjects[] = {
 	{ ask_cgroup, sizeof(struct cgroup_facts), compare_cgroup },
 	{ ask_gpu, sizeof(struct gpu_facts), compare_gpu },
 	{ ask_engine, sizeof(struct engine_facts), compare_engine },
+	{ ask_host, sizeof(struct host_facts), compare_host },
+	{ ask_settings, sizeof(struct settings_facts), compare_settings },
 };
 
 /* Returns how many calls the probe made. */

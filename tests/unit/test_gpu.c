@@ -1,4 +1,5 @@
 /* probe/gpu*.c on small recorded machines. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -463,6 +464,45 @@ static void what_cannot_compute_is_no_gpu(void **state)
 	assert_int_equal(f.gpu_count, 0);
 }
 
+/* The render node is plugged in just after the nodes have been looked for. */
+static struct {
+	const struct kernel *inner;
+	int lists; /* of /dev/dri */
+} plugging;
+
+static ssize_t plugging_list(const struct kernel *k, const char *path, char *buf, size_t size)
+{
+	(void)k;
+	if (strcmp(path, "/dev/dri") == 0 && plugging.lists++ == 0)
+		return -ENOENT;
+	return plugging.inner->list(plugging.inner, path, buf, size);
+}
+
+static void a_gpu_that_comes_meanwhile_is_not_without_a_node(void **state)
+{
+	struct tree_file files[] = { AMD_SYS("card0", "renderD128"), { NULL, NULL } };
+	static struct gpu_facts f;
+	struct kernel kernel;
+	struct tree t;
+
+	(void)state;
+	tree_make(&t, files,
+		  USER AMD_ROWS("card0",
+				"renderD128") "list /dev = dri\nlist /dev/dri = renderD128\n"
+					      "stat /dev/dri/renderD128 = char 226:128 0666 0 0\n"
+					      "access /dev/dri/renderD128 rw = 0\n"
+					      "open /dev/dri/renderD128 rw = 0\n");
+	kernel = t.kernel;
+	kernel.list = plugging_list;
+	plugging.inner = &t.kernel;
+	plugging.lists = 0;
+	probe_gpu(&kernel, &f);
+	assert_int_equal(f.gpu_count, 1);
+	assert_string_equal(f.gpus[0].node, "/dev/dri/renderD128");
+	assert_int_equal(f.gpus[0].usable, ANSWER_YES);
+	tree_remove(&t);
+}
+
 static void nothing_recorded_is_unknown(void **state)
 {
 	static struct gpu_facts f;
@@ -510,6 +550,7 @@ int main(void)
 		cmocka_unit_test(nvidia_without_its_proc_files_is_not_counted_twice),
 		cmocka_unit_test(a_device_is_described),
 		cmocka_unit_test(what_cannot_compute_is_no_gpu),
+		cmocka_unit_test(a_gpu_that_comes_meanwhile_is_not_without_a_node),
 		cmocka_unit_test(nothing_recorded_is_unknown),
 		cmocka_unit_test(more_than_fits_is_said),
 	};

@@ -363,6 +363,7 @@ static void configuration_lines(void **state)
 		enum answer answer;
 		const char *got;
 	} rows[] = {
+		{ "CONFIG_X=y\n", ANSWER_NO, "not in it" },
 		{ "CONFIG_SECURITY_LANDLOCK=y\n", ANSWER_YES, "CONFIG_SECURITY_LANDLOCK=y" },
 		{ "CONFIG_SECURITY_LANDLOCK=y", ANSWER_YES, "CONFIG_SECURITY_LANDLOCK=y" },
 		{ "#\nCONFIG_SECURITY_LANDLOCK_KUNIT_TEST=y\nCONFIG_SECURITY_LANDLOCK=m\n",
@@ -370,10 +371,14 @@ static void configuration_lines(void **state)
 		{ "# CONFIG_SECURITY_LANDLOCK is not set\n", ANSWER_NO,
 		  "# CONFIG_SECURITY_LANDLOCK is not set" },
 		{ "CONFIG_SECURITY_LANDLOCK=n\n", ANSWER_NO, "CONFIG_SECURITY_LANDLOCK=n" },
-		{ "# CONFIG_SECURITY_LANDLOCK_X is not set\n", ANSWER_NO, "not in it" },
-		{ "# CONFIG_SECURITY_LANDLOCK is not set yet\n", ANSWER_NO, "not in it" },
-		{ " CONFIG_SECURITY_LANDLOCK=y\n", ANSWER_NO, "not in it" },
-		{ "", ANSWER_NO, "not in it" },
+		{ "CONFIG_X=y\n# CONFIG_SECURITY_LANDLOCK_X is not set\n", ANSWER_NO, "not in it" },
+		{ "CONFIG_X=y\n# CONFIG_SECURITY_LANDLOCK is not set yet\n", ANSWER_NO,
+		  "not in it" },
+		{ "CONFIG_X=y\n CONFIG_SECURITY_LANDLOCK=y\n", ANSWER_NO, "not in it" },
+		/* Emptied, or only begun to be written. */
+		{ "#\n# Automatically generated file; DO NOT EDIT.\n", ANSWER_UNKNOWN,
+		  "no configuration in it" },
+		{ "", ANSWER_UNKNOWN, "no configuration in it" },
 	};
 
 	(void)state;
@@ -386,7 +391,7 @@ static void configuration_lines(void **state)
 
 		ask_config(files, "uname release = 6.1.0-9-amd64\nuname machine = x86_64\n", &f);
 		assert_int_equal(f.answer, rows[i].answer);
-		assert_int_equal(f.basis, BASIS_CLAIMED);
+		assert_int_equal(f.basis, f.answer ? BASIS_CLAIMED : BASIS_NONE);
 		assert_string_equal(f.got, rows[i].got);
 		assert_string_equal(f.call, "/boot/config-6.1.0-9-amd64");
 	}

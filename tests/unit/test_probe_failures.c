@@ -260,10 +260,48 @@ static void one_request_fails(void **state)
 	tree_remove(&tree);
 }
 
+/* A mouse that is switched off once its type has been read: its directory is gone. */
+static int mouse_reads;
+
+static int mouse_open(const struct kernel *k, const char *path, int flags)
+{
+	(void)k;
+	if (strstr(path, "/MOUSE/") && mouse_reads++ > 0)
+		return -ENOENT;
+	return inner.open(&inner, path, flags);
+}
+
+static void a_mouse_that_goes_is_no_battery(void **state)
+{
+	static const struct tree_file mouse[] = {
+		{ "/sys/class/power_supply/MOUSE/type", "Battery\n" },
+		{ "/sys/class/power_supply/MOUSE/scope", "Device\n" },
+		{ NULL, NULL },
+	};
+	struct host_facts f = { .libc = "" };
+	struct kernel kernel;
+	struct tree tree;
+
+	(void)state;
+	tree_make(&tree, mouse, rows);
+	inner = tree.kernel;
+	kernel = tree.kernel;
+	kernel.open = mouse_open;
+	mouse_reads = 0;
+	probe_host(&kernel, NULL, &f);
+	assert_int_equal(f.battery.answer, ANSWER_UNKNOWN);
+	mouse_reads = -2;
+	f = (struct host_facts){ .libc = "" };
+	probe_host(&kernel, NULL, &f);
+	assert_int_equal(f.battery.answer, ANSWER_NO);
+	tree_remove(&tree);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(one_request_fails),
+		cmocka_unit_test(a_mouse_that_goes_is_no_battery),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

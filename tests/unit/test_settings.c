@@ -138,7 +138,7 @@ static void doors_that_are_tried(void **state)
 		{ "0", ANSWER_YES, ANSWER_UNKNOWN },
 		{ "EPERM", ANSWER_NO, ANSWER_NO },
 		{ "EACCES", ANSWER_NO, ANSWER_UNKNOWN },
-		{ "ENOSPC", ANSWER_NO, ANSWER_UNKNOWN },
+		{ "ENOSPC", ANSWER_UNKNOWN, ANSWER_UNKNOWN },
 		{ "EUSERS", ANSWER_NO, ANSWER_UNKNOWN },
 		{ "EINVAL", ANSWER_NO, ANSWER_UNKNOWN },
 		{ "ENOSYS", ANSWER_NO, ANSWER_NO },
@@ -163,6 +163,15 @@ static void doors_that_are_tried(void **state)
 		assert_int_equal(f.io_uring.answer, rows[i].io_uring);
 		assert_string_equal(f.io_uring.got, rows[i].result);
 	}
+	/* Used up by others, or none allowed. */
+	probe_rows((const struct tree_file[]){ { "/proc/sys/user/max_user_namespaces", "9\n" },
+					       { NULL, NULL } },
+		   "unshare 0x10000000 = ENOSPC\n", &f);
+	assert_int_equal(f.user_namespace.answer, ANSWER_UNKNOWN);
+	probe_rows((const struct tree_file[]){ { "/proc/sys/user/max_user_namespaces", "0\n" },
+					       { NULL, NULL } },
+		   "unshare 0x10000000 = ENOSPC\n", &f);
+	assert_int_equal(f.user_namespace.answer, ANSWER_NO);
 	probe_rows(NULL, "", &f);
 	assert_int_equal(f.user_namespace.answer, ANSWER_UNKNOWN);
 	assert_int_equal(f.io_uring.answer, ANSWER_UNKNOWN);

@@ -240,6 +240,15 @@ static void containers(void **state)
 		  "/proc/self/ns/cgroup is cgroup:[4026532501], not the first" },
 		/* A mark that cannot be looked for may be there. */
 		{ { { "/x", "" } }, FIRST "stat /.dockerenv = EACCES\n", "", "" },
+		{ { { "/x", "" } }, FIRST "stat /proc/vz = EACCES\n", "", "" },
+		{ { { "/x", "" } }, FIRST "open /run/systemd/container r = EACCES\n", "", "" },
+		{ { { "/x", "" } }, FIRST "open /proc/self/cgroup r = ENOMEM\n", "", "" },
+		{ { { "/x", "" } }, FIRST "open /proc/1/environ r = EMFILE\n", "", "" },
+		/* The first process's environment is root's, as a rule. */
+		{ { { "/x", "" } },
+		  FIRST "open /proc/1/environ r = EACCES\n",
+		  "none",
+		  "no engine's mark, and the first pid and cgroup namespace" },
 		/* One link alone proves nothing absent. */
 		{ { { "/x", "" } }, "readlink /proc/self/ns/pid = pid:[4026531836]\n", "", "" },
 		{ { { "/x", "" } }, "", "", "" },
