@@ -162,28 +162,37 @@ static int set_supervise(struct run_command *c, const char *value)
 static const struct option {
 	const char *name;
 	const char *value;
+	const char *takes; /* what a value must be */
 	const char *help;
 	int (*set)(struct run_command *c, const char *value);
 } options[] = {
-	{ "--policy", "FILE", "what the module may do; needed", set_policy },
-	{ "--cpu", "N", "at most N CPUs, 0.01 or more; needs a leaf", set_cpu },
-	{ "--mem-gb", "N", "at most N GiB of memory and no swap; needs a leaf", set_memory },
-	{ "--pids", "N", "at most N processes and threads; needs a leaf", set_pids },
-	{ "--timeout", "S", "stop it after S seconds", set_timeout },
-	{ "--stop-grace", "S", "seconds between SIGTERM and SIGKILL: 20", set_grace },
-	{ "--guard", "S", "seconds in which the launcher must be confined: 60", set_guard },
-	{ "--container", "auto|leaf|group",
+	{ "--policy", "FILE", "a file", "what the module may do; needed", set_policy },
+	{ "--cpu", "N", "a number from 0.01 to 4096", "at most N CPUs, 0.01 or more; needs a leaf",
+	  set_cpu },
+	{ "--mem-gb", "N", "a number from 0.001 to 1048576",
+	  "at most N GiB of memory and no swap; needs a leaf", set_memory },
+	{ "--pids", "N", "a whole number from 1 to 4194304",
+	  "at most N processes and threads; needs a leaf", set_pids },
+	{ "--timeout", "SECONDS", "a number from 0.001 to 31536000", "stop it after that time",
+	  set_timeout },
+	{ "--stop-grace", "SECONDS", "a number from 0 to 31536000",
+	  "between SIGTERM and SIGKILL: 20", set_grace },
+	{ "--guard", "SECONDS", "a number from 0.001 to 31536000",
+	  "in which the launcher must be confined: 60", set_guard },
+	{ "--container", "auto|leaf|group", "auto, leaf or group",
 	  "a cgroup of its own, or a process group; auto: a leaf if it can be had", set_container },
-	{ "--egress-allow", "HOST[:PORT]",
+	{ "--egress-allow", "HOST[:PORT]", "a host's name, with or without :PORT",
 	  "a proxy for the module that connects it to this host; again for more",
 	  set_egress_allow },
-	{ "--egress-allow-file", "FILE", "the same for every line of FILE", set_egress_allow_file },
-	{ "--egress-log", "FILE", "what the proxy refused, as lines of JSON", set_egress_log },
-	{ "--supervise", "auto|none|metadata",
+	{ "--egress-allow-file", "FILE", "a file", "the same for every line of FILE",
+	  set_egress_allow_file },
+	{ "--egress-log", "FILE", "a file", "what the proxy refused, as lines of JSON",
+	  set_egress_log },
+	{ "--supervise", "auto|none|metadata", "auto, none or metadata",
 	  "make the module's connections for it; auto: with a network or broker grant; metadata: "
 	  "and its changes of modes, owners and times, in its writable folders only",
 	  set_supervise },
-	{ "--result", "FILE", "how it is going, and how it ended, as JSON", set_result },
+	{ "--result", "FILE", "a file", "how it is going, and how it ended, as JSON", set_result },
 };
 #define OPTION_COUNT (sizeof(options) / sizeof(options[0]))
 
@@ -226,10 +235,11 @@ static int set_option(struct run_command *c, const char *name, const char *value
 		return -EINVAL;
 	}
 	r = option->set(c, value);
-	if (r < 0)
-		fault_join(why, name, ": '", value,
-			   r == -ERANGE ? "' is out of the range of " : "' is not of the form ",
-			   option->value, NULL);
+	if (r == -E2BIG)
+		fault_join(why, name, " is given too often: --egress-allow-file takes many hosts",
+			   NULL);
+	else if (r < 0)
+		fault_join(why, name, ": '", value, "' is not ", option->takes, NULL);
 	return r < 0 ? -EINVAL : 0;
 }
 

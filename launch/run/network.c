@@ -279,7 +279,7 @@ static int begin(const struct kernel *k, struct run_options *o, struct network *
 int network_argument(struct network_options *options, const char *name, const char *value)
 {
 	if (options->count + 2 > RUN_PROXY_ARGUMENTS_MAX)
-		return -ERANGE;
+		return -E2BIG;
 	options->arguments[options->count++] = name;
 	options->arguments[options->count++] = value;
 	return 0;

@@ -26,7 +26,7 @@ struct network_options {
 	const char *arguments[RUN_PROXY_ARGUMENTS_MAX];
 };
 
-/* Add an argument with its value. Returns 0, or -ERANGE when there is no room. */
+/* Add an argument with its value. Returns 0, or -E2BIG when there is no room. */
 int network_argument(struct network_options *options, const char *name, const char *value);
 
 struct network;

@@ -163,7 +163,7 @@ static int find_by_process(const struct kernel *k, pid_t pid, struct remote *ret
 	else if (keeper < 0)
 		fault_errno(why, "look at that process", NULL, -keeper);
 	else if (keeper == 0)
-		fault_join(why, "that process is none of oarbank-run, nor in its care", NULL);
+		fault_join(why, "that process is neither oarbank-run nor in its care", NULL);
 	if (keeper <= 0)
 		return keeper ? keeper : -ESRCH;
 	return find_container(k, keeper, ret, why);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "kabi/path.h"
 #include "kabi/text.h"
@@ -55,6 +56,11 @@ int run_find_program(const struct kernel *k, char *const envp[], const char *var
 	*strrchr(self, '/') = '\0';
 	if (!path_join(buf, size, self, name))
 		return fault_errno(why, "find a program beside", self, ENAMETOOLONG);
+	if (k->access(k, buf, F_OK) == -ENOENT) {
+		fault_join(why, "there is no '", buf, "' beside this program: ", variable,
+			   " names another", NULL);
+		return -ENOENT;
+	}
 	return 0;
 }
 
@@ -129,7 +135,9 @@ static int check_controllers(const struct limits *l, const struct delegation *d,
 	if (!missing)
 		return 0;
 	fault_join(why, "the ", missing, " controller is not to be had in '", d->dir, "'",
-		   not_enabled->text[0] ? ": " : "", not_enabled->text, NULL);
+		   not_enabled->text[0] ? ": " : "", not_enabled->text,
+		   " (oarbank-probe --explain limits.", missing, " says what would change it)",
+		   NULL);
 	return -EOPNOTSUPP;
 }
 

@@ -49,8 +49,8 @@ struct run_options {
 void run_options_init(struct run_options *o);
 
 /* The path of another program of this project in buf[size]: what `variable` says, if `envp` has it,
- * else `name` beside the program that this process executes. The launcher is oarbank-sandbox, or
- * what OARBANK_SANDBOX_EXEC says. Returns 0, or -errno with `why`.
+ * else `name` beside the program that this process executes, where it must be. The launcher is
+ * oarbank-sandbox, or what OARBANK_SANDBOX_EXEC says. Returns 0, or -errno with `why`.
  */
 int run_find_program(const struct kernel *k, char *const envp[], const char *variable,
 		     const char *name, char *buf, size_t size, struct fault *why);

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import resource
 import shutil
 import signal
@@ -749,6 +750,23 @@ for words in USAGE:
     if p.returncode != 64 or "--help" not in p.stderr or p.stdout:
         bad.append((words, p))
 check("wrong usage", not bad, *bad)
+
+
+def refusal(option, value):
+    """What is said to that value; "" when it is taken, and the policy that is not there is the error."""
+    p = subprocess.run([RUN, "--policy", path("no-policy"), option, value, "--", "/bin/true"], capture_output=True, text=True)
+    return p.stderr if p.returncode == 64 else ""
+
+
+for option in ("--cpu", "--mem-gb", "--pids", "--timeout", "--stop-grace", "--guard"):
+    said = re.fullmatch(r"oarbank-run: %s: 'x' is not a (?:whole )?number from ([0-9.]+) to (\d+): try .*\n" % option,
+                        refusal(option, "x"))
+    check("%s: what it takes is said, and is so" % option, said and not refusal(option, said[1]) and not refusal(option, said[2])
+          and refusal(option, str(int(said[2]) + 1)) and refusal(option, "-1"), refusal(option, "x"))
+for option, takes in (("--container", "auto, leaf or group"), ("--supervise", "auto, none or metadata"),
+                      ("--egress-allow", "a host's name, with or without :PORT")):
+    check("%s: what it takes is said" % option, "'http://x' is not " + takes + ": try" in refusal(option, "http://x"),
+          refusal(option, "http://x"))
 p = subprocess.run([RUN, "--help"], capture_output=True, text=True)
 check("help", p.returncode == 0 and "--stop-grace" in p.stdout and not p.stderr, p)
 with open("/dev/full", "w") as full:

@@ -299,11 +299,25 @@ static void the_launcher_is_named_or_beside_us(void **state)
 
 		begin_world();
 		world_file(&w, "/proc/self/exe", "/opt/bin/oarbank-run");
+		world_file(&w, "/opt/bin/oarbank-sandbox", "");
 		assert_int_equal(run_find_launcher(&w.kernel, envp, path, sizeof(path), &why),
 				 rows[i].r);
 		if (rows[i].r == 0)
 			assert_string_equal(path, rows[i].path);
 	}
+}
+
+static void a_launcher_that_is_not_there_is_named(void **state)
+{
+	char *envp[] = { NULL };
+	char path[64];
+
+	(void)state;
+	begin_world();
+	world_file(&w, "/proc/self/exe", "/opt/bin/agent");
+	assert_int_equal(run_find_launcher(&w.kernel, envp, path, sizeof(path), &why), -ENOENT);
+	assert_string_equal(why.text, "there is no '/opt/bin/oarbank-sandbox' beside this program: "
+				      "OARBANK_SANDBOX_EXEC names another");
 }
 
 int main(void)
@@ -318,6 +332,7 @@ int main(void)
 		cmocka_unit_test(what_cannot_be_waited_for_is_ended),
 		cmocka_unit_test(no_news_is_a_timeout),
 		cmocka_unit_test(the_launcher_is_named_or_beside_us),
+		cmocka_unit_test(a_launcher_that_is_not_there_is_named),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
