@@ -46,22 +46,28 @@ def lint():
         # Other manuals need not be installed here.
         found = [l for l in r.stdout.decode().splitlines() if "referenced manual not found" not in l]
         say(not found, f"mandoc finds nothing in {os.path.basename(path)}", *found)
+        # What a terminal of 80 columns would break: an example that is copied must stay whole, and groff breaks no .Op.
+        shown = re.findall(r"^\.(?:Dl|Op) (.*)$", open(path).read(), re.M)
+        for block in re.findall(r"^\.Bd -literal -offset.*?\n(.*?)^\.Ed", open(path).read(), re.S | re.M):
+            shown += block.replace("\\e", "\\").splitlines()
+        wide = [line for line in shown if len(line) > 69]
+        say(not wide, "and no example or option in it is too wide for a terminal", *wide)
 
 
 def examples(name):
-    """(command, exit code) of each '.Dl $ ...' line, as a reader sees it."""
+    """(command, exit code) of each example, as a reader sees it: '$ ', and the lines indented below it."""
     codes = []
     code = 0
     for line in open(page(name)):
         declared = re.match(r'\.\\" exit (\d+)', line)
         if declared:
             code = int(declared.group(1))
-        elif line.startswith(".Dl $ "):
+        elif re.match(r"(\.Dl )?\$ ", line):
             codes.append(code)
             code = 0
-    commands = [l.strip()[2:] for l in plain(rendered(name)).splitlines() if l.strip().startswith("$ ")]
+    commands = re.findall(r"^( *)\$ (.*(?:\n\1    .*)*)", plain(rendered(name)), re.M)
     assert len(commands) == len(codes), (name, commands, codes)
-    return list(zip(commands, codes))
+    return [(command, code) for (_, command), code in zip(commands, codes)]
 
 
 def blocks(name):
@@ -88,15 +94,16 @@ def run_examples(dir):
     env = dict(os.environ, PATH=BUILD + ":/usr/sbin:/usr/bin:/sbin:/bin", HOME=dir)
     for name in OURS:
         for command, code in examples(name):
+            shown = " ".join(command.split())[:60]
             if "jq" in command and not shutil.which("jq"):
-                print(f"ok - {name}: {command[:50]} # SKIP no jq here")
+                print(f"ok - {name}: {shown} # SKIP no jq here")
                 continue
             if "sandbox-exec" in command or "--require" in command:
                 if subprocess.run([PROBE, "--no-trials", "--require", "filesystem,ipc"], capture_output=True).returncode:
-                    print(f"ok - {name}: {command[:50]} # SKIP this kernel does not enforce it")
+                    print(f"ok - {name}: {shown} # SKIP this kernel does not enforce it")
                     continue
             r = subprocess.run(["/bin/sh", "-c", command], cwd=dir, env=env, capture_output=True, timeout=60)
-            say(r.returncode == code, f"{name}: {command[:60]}", r.returncode, r.stdout[-300:], r.stderr[-300:])
+            say(r.returncode == code, f"{name}: {shown}", r.returncode, r.stdout[-300:], r.stderr[-300:])
     say(os.path.exists(os.path.join(dir, "fleet.html")) and os.path.exists(os.path.join(dir, "fleet.csv"))
         and os.path.exists(os.path.join(dir, "oarbank.prom")), "they left what they say they leave")
 
@@ -156,7 +163,18 @@ def names():
         text = re.search(rf"^\.It Fl {option[1:]} (.*?)^\.It Fl", open(page("oarbank-probe.1")).read(), re.S | re.M).group(1)
         missing = [w for w in words if not re.search(rf"^.*Cm .*\b{w}\b", text, re.M)]
         say(len(words) > 1 and not missing, f"every word of {option} is in oarbank-probe.1", missing, said)
-    date = {re.search(r"^\.Dd (.*)$", open(page(n)).read(), re.M).group(1) for n in OURS}
+    for program, manual in (("oarbank-run", "oarbank-run.1"), ("oarbank-egress", "oarbank-egress.1"),
+                            ("oarbank-plan", "oarbank-sandbox.1"), ("oarbank-sandbox", "oarbank-sandbox.1")):
+        out = subprocess.run([os.path.join(BUILD, program), "--help"], capture_output=True, check=True).stdout.decode()
+        text = plain(rendered(manual))
+        options = set(re.findall(r"(?<![\w-])--[a-z][a-z-]+", out)) | {"--help", "--version"}
+        missing = [o for o in options if o not in text]
+        say(len(options) > 3 and not missing, f"every option of {program} is in {manual}", missing)
+    written = set(re.findall(r'\badd_(?:text|number|known|bool)\(&?t, "(\w+)"', open(os.path.join(TOP, "launch", "run", "result.c")).read()))
+    result = re.search(r"^\.Sh THE RESULT\n(.*?)^\.Sh", open(page("oarbank-run.1")).read(), re.S | re.M).group(1)
+    told = set(re.findall(r"\w+", " ".join(re.findall(r"^\.It Cm (.*)$", result, re.M))))
+    say(len(written) > 20 and written == told, "every member of a result is in oarbank-run.1, and no other", written ^ told)
+    date = {re.search(r"^\.Dd (.*)$", open(p).read(), re.M).group(1) for p in glob.glob(page("*.[1-9]"))}
     say(len(date) == 1, "the manuals have one date", date)
 
 
