@@ -76,9 +76,9 @@ $(B)/$(LIB_SONAME): $(LIB_OBJECTS)
 all: $(LIBRARY)
 
 .PHONY: install-launch uninstall-launch
+# The loader finds a new library by its cache, which is the machine's own and for root to write.
 install-launch: $(B)/oarbank-run $(B)/oarbank-egress $(LIBRARY)
 	install -D -m 0755 $(B)/oarbank-egress $(DESTDIR)$(PREFIX)/bin/oarbank-egress
-	install -D -m 0644 docs/oarbank-egress.1 $(DESTDIR)$(PREFIX)/share/man/man1/oarbank-egress.1
 	install -D -m 0755 $(B)/oarbank-run $(DESTDIR)$(PREFIX)/bin/oarbank-run
 	install -D -m 0644 $(B)/liboarbank-launch.a $(DESTDIR)$(PREFIX)/lib/liboarbank-launch.a
 	install -D -m 0755 $(B)/$(LIB_SONAME) $(DESTDIR)$(PREFIX)/lib/$(LIB_SONAME)
@@ -86,8 +86,7 @@ install-launch: $(B)/oarbank-run $(B)/oarbank-egress $(LIBRARY)
 	install -D -m 0644 launch/run/oarbank-launch.h $(DESTDIR)$(PREFIX)/include/oarbank-launch.h
 	@mkdir -p $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	sed 's#@PREFIX@#$(PREFIX)#; s#@VERSION@#$(VERSION)#' launch/run/oarbank-launch.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/oarbank-launch.pc
-	install -D -m 0644 docs/oarbank-run.1 $(DESTDIR)$(PREFIX)/share/man/man1/oarbank-run.1
-	install -D -m 0644 docs/oarbank-agent.service.example $(DESTDIR)$(PREFIX)/share/oarbank-probe/oarbank-agent.service.example
+	$(if $(DESTDIR),,-@[ "$$(id -u)" -ne 0 ] || ldconfig)
 
 uninstall-launch:
-	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/oarbank-run bin/oarbank-egress share/man/man1/oarbank-egress.1 lib/liboarbank-launch.a lib/$(LIB_SONAME) lib/liboarbank-launch.so include/oarbank-launch.h lib/pkgconfig/oarbank-launch.pc share/man/man1/oarbank-run.1)
+	rm -f $(addprefix $(DESTDIR)$(PREFIX)/,bin/oarbank-run bin/oarbank-egress lib/liboarbank-launch.a lib/$(LIB_SONAME) lib/liboarbank-launch.so include/oarbank-launch.h lib/pkgconfig/oarbank-launch.pc)

@@ -37,7 +37,8 @@ say $? "install"
 missing=
 for file in bin/oarbank-probe bin/oarbank-sandbox share/man/man1/oarbank-probe.1 share/man/man5/oarbank-report.5 share/man/man5/oarbank-module.5 \
 	share/bash-completion/completions/oarbank-probe share/zsh/site-functions/_oarbank-probe share/fish/completions/oarbank-probe.fish \
-	share/doc/oarbank-probe/examples/oarbank.fact share/oarbank-probe/report.schema.json; do
+	share/doc/oarbank-probe/examples/oarbank.fact share/doc/oarbank-probe/examples/oarbank-agent.service.example \
+	share/man/man1/oarbank-run.1 share/man/man1/oarbank-egress.1 share/oarbank-probe/report.schema.json; do
 	[ -s "$dir/root/usr/$file" ] || missing+=" $file"
 done
 [ -z "$missing" ]
