@@ -58,6 +58,6 @@ deb: dist ## build the Debian packages
 		dpkg-buildpackage -us -uc $(DEB_FLAGS) >../build.log 2>&1 || { tail -40 ../build.log; exit 1; }
 	@ls -l $(B)/deb/*.deb
 
-check-package: deb ## make check's test of the packages, of those of make deb; as root in a clean Debian, too
+check-package: deb ## test the packages of make deb, as root in a clean Debian too
 	@tests/package/check_deb.sh $(B)/deb
 	@tests/package/clean_root.sh $(B)/deb

@@ -19,6 +19,7 @@ import urllib.request
 
 from . import debian, payload
 from .arch import ARCHES
+from .show import count
 
 STALE_DAYS = 7
 # The end of the name of what is not whole yet.
@@ -180,7 +181,7 @@ class Store:
             self.say(f"using what the cache has: {problem}")
         missing = [p for p in found.values() if not os.path.exists(os.path.join(self.debs, p.deb()))]
         if missing:
-            self.say(f"fetching {len(missing)} packages, {sum(p.size for p in missing) / 1e6:.0f} MB")
+            self.say(f"fetching {count(len(missing), 'package')}, {sum(p.size for p in missing) / 1e6:.0f} MB")
         paths = self._apt.download(list(found.values()))
         for path in paths:
             os.utime(path)

@@ -276,7 +276,7 @@ class Matrix:
 
     def write(self, verdicts, wall):
         accel = "/".join(sorted(set(self.accels.values())))
-        heading = f"Kernel matrix: {len(verdicts)} rows in {wall:.0f} s ({accel})"
+        heading = f"Kernel matrix: {show.count(len(verdicts), 'row')} in {wall:.0f} s ({accel})"
         for name, text in (
             ("matrix.md", show.markdown(self.table, verdicts, heading)),
             ("matrix.html", show.page(self.table, verdicts, heading)),

@@ -128,13 +128,13 @@ def skipped_for(verdicts):
 def skips(verdicts, where):
     """For a terminal, a line for each reason; `where` names the file with the rest."""
     lines = [
-        f"{times:5}  {reason} ({_count(len(tests), 'test')}, {_count(len({r for rows in tests.values() for r in rows}), 'row')})"
+        f"{times:5}  {reason} ({count(len(tests), 'test')}, {count(len({r for rows in tests.values() for r in rows}), 'row')})"
         for reason, times, tests in skipped_for(verdicts)
     ]
     return [f"skipped, by reason; which tests on which rows: {where}", *lines] if lines else []
 
 
-def _count(n, what):
+def count(n, what):
     return f"{n} {what}{'' if n == 1 else 's'}"
 
 
@@ -146,7 +146,7 @@ def summary(verdicts, wall, accel):
     bad = sum(not v.good for v in verdicts.values())
     skipped = sum(v.skipped for v in verdicts.values())
     return (
-        f"{len(verdicts)} rows in {wall:.0f} s with {accel}, "
+        f"{count(len(verdicts), 'row')} in {wall:.0f} s with {accel}, "
         f"{sum(v.passed for v in verdicts.values())} tests in them, {skipped} skipped\n"
         f"{len(verdicts) - bad} passed, {bad} failed"
     )
@@ -163,7 +163,7 @@ def markdown(table, verdicts, heading):
             f"| {name} | {verdict.kernel or '?'} | {_abi(verdict)} | {' | '.join(marks)} | {verdict.seconds:.1f} | {word} |"
         )
     for reason, times, tests in skipped_for(verdicts):
-        lines += ["", f"Skipped {_count(times, 'time')}: {reason}", ""]
+        lines += ["", f"Skipped {count(times, 'time')}: {reason}", ""]
         lines += [f"- {test}: {_rows(rows, verdicts)}" for test, rows in tests.items()]
     return "\n".join(lines) + "\n"
 
@@ -201,7 +201,7 @@ def page(table, verdicts, heading):
         if not verdict.good or verdict.notes:
             out.append(f"<h2>{e(name)}</h2><pre>{e(chr(10).join(verdict.problems + verdict.notes + verdict.lines))}</pre>")
     for reason, times, tests in skipped_for(verdicts):
-        out.append(f"<details><summary>skipped {_count(times, 'time')}: {e(reason)}</summary><ul>")
+        out.append(f"<details><summary>skipped {count(times, 'time')}: {e(reason)}</summary><ul>")
         out += [f"<li>{e(test)}: {e(_rows(rows, verdicts))}" for test, rows in tests.items()]
         out.append("</ul></details>")
     return "".join(out) + "</html>\n"
