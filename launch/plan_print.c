@@ -174,8 +174,8 @@ void plan_print(const struct plan *plan, void (*line)(void *arg, const char *tex
 	struct printer p = { .line = line, .arg = arg };
 
 	print_abi(&p, plan);
-	print_mask(&p, "handled:", LL_KIND_FS, plan->handled_fs);
-	print_mask(&p, "handled:", LL_KIND_NET, plan->handled_net);
+	print_mask(&p, "handled files:", LL_KIND_FS, plan->handled_fs);
+	print_mask(&p, "handled network:", LL_KIND_NET, plan->handled_net);
 	print_mask(&p, "scoped:", LL_KIND_SCOPE, plan->scoped);
 	print_mask(&p, "restrict flags:", LL_KIND_RESTRICT, plan->restrict_flags);
 	for (size_t i = 0; i < plan->rule_count; i++)

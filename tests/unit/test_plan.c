@@ -368,8 +368,9 @@ static void a_plan_is_printed_whole(void **state)
 {
 	static const char *const expected[] = {
 		"landlock: ABI 3, Linux 6.2\n",
-		"handled: EXECUTE WRITE_FILE READ_FILE READ_DIR REMOVE_DIR REMOVE_FILE MAKE_CHAR MAKE_DIR "
+		"handled files: EXECUTE WRITE_FILE READ_FILE READ_DIR REMOVE_DIR REMOVE_FILE MAKE_CHAR MAKE_DIR "
 		"MAKE_REG MAKE_SOCK MAKE_FIFO MAKE_BLOCK MAKE_SYM REFER TRUNCATE\n",
+		"handled network: nothing\n",
 		"scoped: nothing\n",
 		"rule: base system '/usr', if there: EXECUTE READ_FILE READ_DIR\n",
 		"rule: device '/dev/null', if there: WRITE_FILE READ_FILE\n",
