@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "probe/trial/leaf.h"
+#include "probe/trial/limit.h"
 #include "probe/trial/stage.h"
 
 #ifndef SYS_pidfd_open
@@ -23,12 +24,13 @@
 
 #define END_MS 4000 /* in which what is killed must be gone, and what is asked answers */
 #define PAUSE_MS 10
-#define STILL_MS 2 /* in which what is not frozen answers */
+#define STILL_MS 2 /* in which what is not frozen answers, beside another that does */
 #define MEMORY_LIMIT (8U << 20)
 #define MEMORY_TOUCHED (24U << 20)
 #define PIDS_LIMIT 3
 #define CPU_MILLI 10
 #define CPU_BURNT_MS 25 /* longer than a tick, which is when the kernel looks */
+#define WATCH_MS (CPU_BURNT_MS * 4)
 
 /* A module: a process, in a leaf or in none, and pipes to it and from it. It ends when we do. */
 struct module {
@@ -107,6 +109,15 @@ static int start_module(const struct stage *s, const struct trial_limits *limits
 	return -EAGAIN;
 }
 
+/* Why no module was started. That is never what the trial is about, whatever the error. */
+static int not_started(const struct trial *t, int r)
+{
+	for (int i = 0; i < TRIAL_ERRORS_MAX && t->errors[i]; i++)
+		if (r == -(int)t->errors[i])
+			return -EBUSY;
+	return r;
+}
+
 /* Returns the wait status of its leader. */
 static int end_module(struct module *m)
 {
@@ -170,16 +181,20 @@ static int end_as(const struct module *m)
 	return kill(-m->leader, SIGKILL) < 0 ? -errno : 0;
 }
 
-/* Returns 0 when it lives on. A search for processes may miss one, and is repeated. */
+/* Returns 0 when it lives on. A search for processes may miss one, and is repeated. One that is
+ * gone before was ended by somebody else.
+ */
 static int outlives(const struct module *m, int gone)
 {
 	int ms = m->stage->contained ? END_MS : 0;
 
+	if (is_readable(gone, 0))
+		return -EIO;
 	do {
 		int r = end_as(m);
 
 		if (r < 0)
-			return r;
+			return r == -ESRCH ? -EIO : r;
 		if (is_readable(gone, ms ? PAUSE_MS : 0))
 			return -ESRCH;
 		ms -= PAUSE_MS;
@@ -200,12 +215,12 @@ static int try_escape(const struct stage *s, const struct trial *t)
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	r = start_module(s, t->args[0] ? NULL : &none, 0, leave_group, &m);
 	if (r < 0)
-		return r;
+		return not_started(t, r);
 	r = -EIO;
 	if (is_readable(m.from, END_MS) &&
 	    read(m.from, &escaped, sizeof(escaped)) == (ssize_t)sizeof(escaped)) {
 		gone = (int)syscall(SYS_pidfd_open, escaped, 0);
-		r = gone < 0 ? -errno : outlives(&m, gone);
+		r = gone < 0 ? -EIO : outlives(&m, gone);
 		if (gone >= 0)
 			close(gone);
 	}
@@ -240,21 +255,60 @@ static bool ask(const struct module *m)
 	return write(m->to, "", 1) == 1;
 }
 
-/* Ask a stopped module; when it goes on it must still be there. */
-static int ask_frozen(const struct module *m)
+/* Another like it, in no leaf. */
+static int start_beside(const struct module *m, struct module *ret)
 {
-	bool answered;
+	int r;
+
+	*ret = (struct module){ .stage = m->stage, .leader = -1 };
+	r = start_pipes(ret);
+	if (r < 0)
+		return r;
+	ret->leader = fork();
+	if (ret->leader == 0)
+		run_module(ret, answer);
+	close(ret->in);
+	close(ret->out);
+	if (ret->leader > 0)
+		return 0;
+	close(ret->to);
+	close(ret->from);
+	return -EAGAIN;
+}
+
+/* Does it answer by the time the other one has, who was asked later? Returns 1, 0 or -errno. */
+static int answers_in_turn(const struct module *m, const struct module *other)
+{
+	if (!ask(m) || !ask(other) || !answers(other, END_MS))
+		return -EIO;
+	return answers(m, STILL_MS);
+}
+
+/* Ask a stopped module; when it goes on it must still be there. */
+static int ask_frozen(const struct module *m, const struct module *other)
+{
+	int answered;
 
 	if (leaf_stop(m->stage->k, true) < 0)
 		return -EIO;
-	if (!ask(m))
-		return -EIO;
-	answered = answers(m, STILL_MS);
-	if (leaf_stop(m->stage->k, false) < 0)
+	answered = answers_in_turn(m, other);
+	if (leaf_stop(m->stage->k, false) < 0 || answered < 0)
 		return -EIO;
 	if (answered)
 		return 0;
 	return answers(m, END_MS) ? -ETIMEDOUT : -EIO;
+}
+
+static int try_stopping(const struct module *m)
+{
+	struct module other;
+	int r = start_beside(m, &other);
+
+	if (r < 0)
+		return r;
+	r = ask_frozen(m, &other);
+	end_module(&other);
+	return r;
 }
 
 static int try_frozen(const struct stage *s, const struct trial *t)
@@ -263,13 +317,12 @@ static int try_frozen(const struct stage *s, const struct trial *t)
 	struct module m;
 	int r = start_module(s, &none, 0, answer, &m);
 
-	(void)t;
 	if (r < 0)
-		return r;
+		return not_started(t, r);
 	if (!ask(&m) || !answers(&m, END_MS))
 		r = -EIO;
 	else if (m.contained)
-		r = ask_frozen(&m);
+		r = try_stopping(&m);
 	else
 		r = ask(&m) && answers(&m, END_MS) ? 0 : -EIO;
 	end_module(&m);
@@ -305,7 +358,7 @@ static int touch_more(const struct module *m)
 
 	(void)m;
 	if (at == MAP_FAILED)
-		return errno;
+		return EIO;
 	for (size_t i = 0; i < MEMORY_TOUCHED; i += 4096)
 		at[i] = 1;
 	return 0;
@@ -327,27 +380,32 @@ static int burn_more(const struct module *m)
 	return 0;
 }
 
-/* Wait for its end and say what it came to: 0 it got all of it, -errno it said why not, -ENOMEM it
- * was killed, -ETIMEDOUT it is still at it.
+/* Let it be at it for as long as it takes to tell what stops it. A limit of CPU time has done so
+ * once it struck and there was time for all of it without one.
  */
-static int outcome(struct module *m, int ms)
+static int outcome(struct module *m, enum controller controller)
 {
 	int ended = (int)syscall(SYS_pidfd_open, m->leader, 0);
-	bool in_time;
+	bool is_ended = false;
+	int64_t struck = 0;
 	int status;
+	int err;
 
 	if (ended < 0) {
-		int err = errno;
-
+		err = errno;
 		end_module(m);
-		return -err;
+		return err == ESRCH ? -EIO : -err;
 	}
-	in_time = is_readable(ended, ms);
+	for (int ms = 0; ms < END_MS && !is_ended; ms += WATCH_MS) {
+		is_ended = is_readable(ended, WATCH_MS);
+		if (m->contained)
+			struck = limit_struck(m->stage->k, m->stage->leaf, controller);
+		if (controller == CONTROLLER_CPU && struck > 0)
+			break;
+	}
 	close(ended);
 	status = end_module(m);
-	if (!in_time)
-		return -ETIMEDOUT;
-	return WIFEXITED(status) ? -WEXITSTATUS(status) : -ENOMEM;
+	return limit_judge(is_ended, status, struck);
 }
 
 static int try_pids(const struct stage *s, const struct trial *t)
@@ -356,8 +414,7 @@ static int try_pids(const struct stage *s, const struct trial *t)
 	struct module m;
 	int r = start_module(s, &limits, 1U << CONTROLLER_PIDS, fork_more, &m);
 
-	(void)t;
-	return r < 0 ? r : outcome(&m, END_MS);
+	return r < 0 ? not_started(t, r) : outcome(&m, CONTROLLER_PIDS);
 }
 
 static int try_memory(const struct stage *s, const struct trial *t)
@@ -366,8 +423,7 @@ static int try_memory(const struct stage *s, const struct trial *t)
 	struct module m;
 	int r = start_module(s, &limits, 1U << CONTROLLER_MEMORY, touch_more, &m);
 
-	(void)t;
-	return r < 0 ? r : outcome(&m, END_MS);
+	return r < 0 ? not_started(t, r) : outcome(&m, CONTROLLER_MEMORY);
 }
 
 /* With a hundredth of a CPU it takes 2.5 s for what takes 25 ms; it is not waited for. */
@@ -377,8 +433,7 @@ static int try_cpu(const struct stage *s, const struct trial *t)
 	struct module m;
 	int r = start_module(s, &limits, 1U << CONTROLLER_CPU, burn_more, &m);
 
-	(void)t;
-	return r < 0 ? r : outcome(&m, s->contained ? CPU_BURNT_MS * 4 : END_MS);
+	return r < 0 ? not_started(t, r) : outcome(&m, CONTROLLER_CPU);
 }
 
 #define GROUP .group = TRIAL_GROUP_CONTAINER, .expect = TRIAL_DENIED
