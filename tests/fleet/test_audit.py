@@ -204,7 +204,7 @@ def delegation():
     say(c and c["container_leaf"] == 1, "both where both are", a["changes"])
     c = next((c for c in a["changes"] if c["kernel"] == "5.14"), None)
     say(c and c["container_leaf"] == 1, "a kernel where it has no cgroup.kill", a["changes"])
-    c = change(a, "what kernel.cgroup of the report leaves unknown")
+    c = change(a, "a report that can tell")
     say(c and c["container_leaf"] == 1, "a report that says it in words only is counted by itself", a["changes"])
 
 
