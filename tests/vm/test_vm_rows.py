@@ -85,6 +85,13 @@ def test_runs_of_a_row():
     same([r.name for r in matrix.expand(runs, systemd)], ["report", "launch-user"])
 
 
+def test_rows_that_take_long_begin_first():
+    machine = "user=root module=m1 module=m2"
+    wanted = [parsed(machine, "pid1=systemd"), parsed(), parsed(machine, "-"), parsed(f"{machine}\t-\t6", "-\t-\tnot-built")]
+    wanted = [table.rows[0] for table in wanted]
+    same(sorted(reversed(wanted), key=matrix.length, reverse=True), wanted)
+
+
 def test_the_row_file_for_init():
     row = parsed("user=root module=m1 module=m2", "cgroup=hybrid sysctl=kernel/x:2 wrap=docker").rows[0]
     text = matrix.row_file(row, matrix.expand(rows.parse_runs(RUNS), row), [("/m.ko", "abi=3")])
