@@ -75,8 +75,10 @@ static int v1_quota(const struct kernel *k, const char *dir, int64_t *ret)
 
 	if (path_join(path, sizeof(path), dir, "cpu.cfs_quota_us"))
 		r = file_read_int(k, path, &quota);
-	if (r >= 0 && path_join(path, sizeof(path), dir, "cpu.cfs_period_us"))
-		r = file_read_int(k, path, &period);
+	if (r >= 0)
+		r = path_join(path, sizeof(path), dir, "cpu.cfs_period_us")
+			    ? file_read_int(k, path, &period)
+			    : -ENOENT;
 	*ret = r < 0 ? -1 : thousandths(quota, period);
 	return unless_absent(r);
 }
