@@ -46,7 +46,9 @@ static void collect_missing(const struct node_view *node, struct verdict *v)
 
 		if (found && found->status == STATUS_ENFORCED)
 			continue;
-		*missing = (struct missing){ .need = need };
+		*missing = (struct missing){
+			.need = need, .why = "it is not among the capabilities of a report"
+		};
 		if (found) {
 			missing->status = found->status;
 			missing->needed_abi = helping_abi(node, found->needed_abi);

@@ -130,13 +130,13 @@ def the_module(dir):
     manifest, release = blocks("oarbank-module.5")
     open(os.path.join(dir, "release.json"), "w").write(release)
     for option, name, needs in (
-            ("--module", "oarbank-module.toml", "filesystem ipc net.egress-allowlist no_loopback endpoints folders.read "
+            ("--module", "oarbank-module.toml", "filesystem ipc net.egress-allowlist no_loopback folders.read "
              "no_link_local exec_writable_deny"),
             ("--modules", "release.json", "filesystem ipc net.egress-allowlist no_loopback no_link_local exec_writable_deny")):
         r = subprocess.run([PROBE, "--json", "--root", os.path.join(TREES, "systemd-user"), option, os.path.join(dir, name)],
                            capture_output=True)
         module = json.loads(r.stdout)["modules"][0]
-        say(r.returncode == 0 and module["name"] == "fetch" and module["version"] == "1.2.0"
+        say(r.returncode == 0 and module["runs"] and module["name"] == "fetch" and module["version"] == "1.2.0"
             and module["unknown_keys"] == [] and module["needs"] == needs.split(), f"the {name} in the manual is one", module)
     # The keys that the readers know are lists of words, or arguments of what reads a field.
     keys = set()

@@ -117,7 +117,8 @@ static const struct scenario scenarios[] = {
 	  .code = VERDICT_CAPABILITY_NOT_ENFORCED,
 	  .missing = "net.lan-only gpu.video ",
 	  .at = NO_CHANGE,
-	  .says = "demo needs net.lan-only, which this node does not enforce (unavailable), nor 1 other thing" },
+	  .says = "demo needs net.lan-only, which this node does not enforce (unavailable), nor 1 other thing "
+		  "it needs: it is not among the capabilities of a report" },
 	{ .name = "no backend comes before all else",
 	  .requires = "os.linux.kernel = '>=9'\n",
 	  .abi = 0,
