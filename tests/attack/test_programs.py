@@ -278,6 +278,12 @@ def serve():
     return server.server_address[1]
 
 
+def without(code, output):
+    """Why a row is skipped: what it said last, where the sandbox had no part in it."""
+    said = [line.strip() for line in output.splitlines() if line.strip()]
+    return f"exit {code} without the sandbox" + (f": {said[-1][:100]}" if said else "")
+
+
 class Run:
     """The rows as one user, in a directory of that user's."""
 
@@ -340,7 +346,7 @@ class Run:
         if row.fails:
             code, output = self.attempt(row, False)
             if code != 0:
-                return True, f"exit {code} without the sandbox", output
+                return True, without(code, output), output
             code, output = self.attempt(row, True)
             good = code != 0 and re.search(row.fails, output)
             return bool(good), None, f"exit {code}: {output}"
@@ -349,7 +355,7 @@ class Run:
             return True, None, ""
         control, other = self.attempt(row, False)
         if control != 0:
-            return True, f"exit {control} without the sandbox", other
+            return True, without(control, other), other
         return False, None, f"exit {code}: {output}"
 
 
