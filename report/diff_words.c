@@ -41,23 +41,30 @@ static void add_value(struct text *t, const cJSON *value)
 	}
 }
 
-/* The item of `list` in `report` whose `key` is the part of `path` behind "LIST.". */
+/* The item of `list` in `report` whose `key` is what `path` has behind "LIST.", up to a dot. Names
+ * have dots too, so it is the longest: "ipc.broker", not "ipc".
+ */
 static const cJSON *item_of(const cJSON *report, const char *list, const char *key,
 			    const char *path)
 {
 	const cJSON *all = cJSON_GetObjectItemCaseSensitive(report, list);
 	const char *rest = path + strlen(list) + 1;
+	const cJSON *found = NULL;
 	const cJSON *item;
+	size_t longest = 0;
 
 	cJSON_ArrayForEach(item, all)
 	{
 		const char *name = string_at(item, key);
 		size_t len = name ? strlen(name) : 0;
 
-		if (name && strncmp(rest, name, len) == 0 && (!rest[len] || rest[len] == '.'))
-			return item;
+		if (len <= longest || strncmp(rest, name, len) != 0 ||
+		    (rest[len] && rest[len] != '.'))
+			continue;
+		found = item;
+		longest = len;
 	}
-	return NULL;
+	return found;
 }
 
 /* "is enforced, was unavailable: because". False: the change is another one. */

@@ -40,6 +40,7 @@ expect "another time is no change" 0 diff "$dir/a" "$dir/later"
 expect "two reports of this node" 0 diff "$dir/live1" "$dir/live2"
 expect "two nodes differ" 1 diff "$dir/a" "$dir/b"
 shows "a capability, in words" '✗ ipc +unavailable, was enforced: the kernel has no Landlock'
+shows "one whose name begins like another's" '✗ ipc\.broker +unavailable, was cooperative: the kernel has no Landlock'
 shows "a module" 'module fetch +no longer runs here'
 shows "a finding that is gone" 'broker_not_exclusive +gone'
 shows "the kernel" '· kernel +6\.12\.95.* -> 5\.10'
