@@ -176,7 +176,7 @@ static const struct verb verbs[] = {
 	{ "sandbox-check", " PID", "exit 0 when that process is confined, else 1", verb_check },
 	{ "sandbox-status", "", "what this node enforces, as one line of JSON (oarbank-probe)",
 	  verb_status },
-	{ "sandbox-plan", " POLICY.json [--assume-abi N] [--supervise auto|none|metadata]",
+	{ "sandbox-plan", " POLICY.json [--assume-abi N]\n\t\t[--supervise auto|none|metadata]",
 	  "what sandbox-exec would do, and what this kernel cannot (oarbank-plan)", verb_plan },
 	{ "--help", "", "this list", verb_help },
 	{ "--version", "", "the version", verb_version },
@@ -200,8 +200,8 @@ static int verb_help(const struct verb *verb, int argc, char **argv, char **envp
 		text_add(&t, verbs[i].help);
 		text_add(&t, "\n");
 	}
-	text_add(&t, "exit: 64 wrong usage, 70 a step could not be applied in full, "
-		     "71 the program could not be executed");
+	text_add(&t, "exit: 64 wrong usage, 70 a step could not be applied in full,\n"
+		     "\t71 the program could not be executed");
 	return say(page, EXIT_OK);
 }
 

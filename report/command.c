@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "kabi/text.h"
+#include "report/layout.h"
 
 int command_refuse(struct fault *why, const char *a, const char *b, const char *c)
 {
@@ -100,16 +101,19 @@ const char *command_option_help(const struct command_option *option, char buf[CO
 
 void command_help(const struct command *command, FILE *out)
 {
+	const struct layout l = { .out = out };
+
 	for (size_t i = 0; i < command->option_count; i++) {
 		const struct command_option *row = &command->options[i];
 		char help[COMMAND_HELP_MAX];
-		int width;
+		char use[64];
+		struct text t = TEXT_BUF(use);
 
 		if (!row->help)
 			continue;
-		width = fprintf(out, "  %s%s%s", row->name, row->arg ? " " : "",
-				row->arg ? row->arg : "");
-		fprintf(out, "%*s%s\n", width < 25 ? 27 - width : 2, "",
-			command_option_help(row, help));
+		text_add(&t, row->name);
+		text_add(&t, row->arg ? " " : "");
+		text_add(&t, row->arg ? row->arg : "");
+		layout_row(&l, INK_PLAIN, "", use, 27, command_option_help(row, help));
 	}
 }

@@ -58,14 +58,15 @@ static void help(void)
 {
 	fputs("usage: oarbank-probe diff [--json] A B\n"
 	      "\n"
-	      "Tell what changed from report A to report B, two files that 'oarbank-probe --json'\n"
-	      "wrote; - is standard input. Times, durations and free disk space are not compared.\n"
+	      "Tell what changed from report A to report B, two files that\n"
+	      "'oarbank-probe --json' wrote; - is standard input. Times, durations and free\n"
+	      "disk space are not compared.\n"
 	      "\n",
 	      stdout);
 	command_help(&diff_command, stdout);
 	fputs("\n"
-	      "Exit: 0 nothing changed, 1 something did, 64 usage, 70 a report could not be read\n"
-	      "or the difference not written.\n",
+	      "Exit: 0 nothing changed, 1 something did, 64 usage, 70 a report could not be\n"
+	      "read or the difference not written.\n",
 	      stdout);
 }
 

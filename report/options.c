@@ -209,7 +209,7 @@ static int take_version(void *state, const char *arg, struct fault *why)
 
 static const struct command_option option_rows[] = {
 	{ "--json", NULL, take_json, "print the whole report as one line of JSON", NULL },
-	{ "--sandbox", NULL, take_sandbox, "print the sandbox report of the wire, one line of JSON",
+	{ "--sandbox", NULL, take_sandbox, "print the wire's sandbox report, one line of JSON",
 	  NULL },
 	{ "--format", "NAME", take_format, "one of:", format_word },
 	{ "--watch", NULL, take_watch, "print a line of JSON now and at every change", NULL },
@@ -313,6 +313,7 @@ void options_help(FILE *out)
 	      "Exit: 0 the report was written, 1 a required capability is not enforced or a\n"
 	      "manifest was refused, 64 usage, 70 the report could not be made or written.\n"
 	      "\n"
-	      "Example: oarbank-probe --json --modules modules.json | jq '.modules[] | select(.runs)'\n",
+	      "Example:\n"
+	      "  oarbank-probe --json --modules modules.json | jq '.modules[] | select(.runs)'\n",
 	      out);
 }

@@ -189,8 +189,9 @@ static const struct option {
 	{ "--egress-log", "FILE", "a file", "what the proxy refused, as lines of JSON",
 	  set_egress_log },
 	{ "--supervise", "auto|none|metadata", "auto, none or metadata",
-	  "make the module's connections for it; auto: with a network or broker grant; metadata: "
-	  "and its changes of modes, owners and times, in its writable folders only",
+	  "make the module's connections for it; auto: with a network or broker\n"
+	  "\tgrant; metadata: and its changes of modes, owners and times, in its\n"
+	  "\twritable folders only",
 	  set_supervise },
 	{ "--result", "FILE", "a file", "how it is going, and how it ended, as JSON", set_result },
 };

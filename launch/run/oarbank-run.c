@@ -359,14 +359,14 @@ static int help(void)
 		text_add(&t, verbs[i].help);
 		text_add(&t, "\n");
 	}
-	text_add(
-		&t,
-		"exit: the module's exit code, or 128 and the signal that ended it; 124 timeout; 137\n"
-		"\tout of memory; 64 wrong usage; 70 not started, or ended because it was not\n"
-		"\tconfined; 74 the result could not be written\n"
-		"SIGTERM, SIGINT, SIGHUP: SIGTERM to the module's group, after the grace time\n"
-		"\tSIGKILL to all of it; the second one is SIGKILL at once\n"
-		"OARBANK_SANDBOX_EXEC: the launcher; else oarbank-sandbox beside this program\n");
+	text_add(&t,
+		 "exit: the module's exit code, or 128 and the signal that ended it; 124 timeout;\n"
+		 "\t137 out of memory; 64 wrong usage; 70 not started, or ended because it\n"
+		 "\twas not confined; 74 the result could not be written\n"
+		 "SIGTERM, SIGINT, SIGHUP: SIGTERM to the module's group, after the grace time\n"
+		 "\tSIGKILL to all of it; the second one is SIGKILL at once\n"
+		 "OARBANK_SANDBOX_EXEC: the launcher; else oarbank-sandbox beside this program\n"
+		 "OARBANK_EGRESS_EXEC: the proxy; else oarbank-egress beside this program\n");
 	return say(page, t.len, EXIT_OK);
 }
 

@@ -126,9 +126,10 @@ static void help(FILE *out)
 {
 	fputs("usage: oarbank-probe audit [OPTION]... [FILE|DIR|-]...\n"
 	      "\n"
-	      "Tell what a fleet enforces, from reports that 'oarbank-probe --json' wrote: files,\n"
-	      "directories of .json, .jsonl and .ndjson files, or - for standard input, which is\n"
-	      "also what is read without an argument. Each report begins on a line of its own.\n"
+	      "Tell what a fleet enforces, from reports that 'oarbank-probe --json' wrote:\n"
+	      "files, directories of .json, .jsonl and .ndjson files, or - for standard input,\n"
+	      "which is also what is read without an argument. Each report begins on a line\n"
+	      "of its own.\n"
 	      "\n",
 	      out);
 	command_help(&audit_command, out);

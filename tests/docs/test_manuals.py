@@ -163,6 +163,12 @@ def names():
         text = re.search(rf"^\.It Fl {option[1:]} (.*?)^\.It Fl", open(page("oarbank-probe.1")).read(), re.S | re.M).group(1)
         missing = [w for w in words if not re.search(rf"^.*Cm .*\b{w}\b", text, re.M)]
         say(len(words) > 1 and not missing, f"every word of {option} is in oarbank-probe.1", missing, said)
+    for program in ("oarbank-probe", "oarbank-probe audit", "oarbank-probe diff", "oarbank-sandbox", "oarbank-plan", "oarbank-run",
+                    "oarbank-egress"):
+        name, *verb = program.split()
+        out = subprocess.run([os.path.join(BUILD, name), *verb, "--help"], capture_output=True, check=True).stdout.decode()
+        wide = [line for line in out.expandtabs().splitlines() if len(line) > 80]
+        say(out and not wide, f"the help of {program} fits a terminal", *wide)
     for program, manual in (("oarbank-run", "oarbank-run.1"), ("oarbank-egress", "oarbank-egress.1"),
                             ("oarbank-plan", "oarbank-sandbox.1"), ("oarbank-sandbox", "oarbank-sandbox.1")):
         out = subprocess.run([os.path.join(BUILD, program), "--help"], capture_output=True, check=True).stdout.decode()
