@@ -81,11 +81,42 @@ static void assume_landlock(struct landlock_facts *l, unsigned abi)
 	}
 }
 
+/* Files of a cgroup that came with a release, and are in every kernel that has control groups. */
+static const struct {
+	const char *name;
+	struct version first;
+} cgroup_files[] = { { "cgroup.kill", { { 5, 14 } } }, { "cgroup.freeze", { { 5, 2 } } } };
+
+static void assume_cgroup(struct cgroup_facts *c, const struct version *kernel)
+{
+	struct fact *const facts[] = { &c->kill, &c->freeze };
+	uint32_t kept = 0;
+
+	if (c->mounted.answer != ANSWER_YES)
+		return;
+	for (size_t i = 0; i < sizeof(facts) / sizeof(facts[0]); i++) {
+		bool there = version_compare(&cgroup_files[i].first, kernel) <= 0;
+
+		if (facts[i]->answer != (there ? ANSWER_YES : ANSWER_NO))
+			assume(facts[i], there ? ANSWER_YES : ANSWER_NO, 0, cgroup_files[i].name,
+			       there ? "0" : "ENOENT");
+	}
+	/* What a kernel lacks is said anew by the capabilities. */
+	for (uint32_t i = 0; i < c->missing_count; i++)
+		if (c->missing[i].obstacle != LEAF_OLD_KERNEL)
+			c->missing[kept++] = c->missing[i];
+	c->missing_count = kept;
+}
+
 void assume_facts(const struct assumption *a, struct facts *facts)
 {
+	struct version kernel;
+
 	facts->assumed = true;
-	if (a->kernel)
+	if (a->kernel && version_read(a->kernel, &kernel) == 0) {
 		text_copy(facts->host.uts.release, sizeof(facts->host.uts.release), a->kernel);
+		assume_cgroup(&facts->cgroup, &kernel);
+	}
 	switch (facts->landlock.state) {
 	case LANDLOCK_UNKNOWN:
 	case LANDLOCK_OFF_AT_BOOT:

@@ -106,10 +106,15 @@ expect "help" 0 diff --help
 
 expect "assume a kernel" 0 --root $trees/no-landlock --assume-kernel 6.12
 shows "the page is marked" 'ASSUMING'
+shows "a leaf can be killed there, though this kernel has no cgroup.kill" '✓ process_container +assuming Linux 6.12 [^✓]* with cgroup.kill'
 shows "the capability is too" '✓ ipc +assuming Linux 6.12 \(Landlock ABI 6\)'
 expect "what is off at boot stays off" 1 --root $trees/landlock-off --assume-kernel 7.3 --require filesystem
 expect "an older kernel" 1 --root $trees/systemd-user --assume-kernel 6.6 --require ipc,filesystem
 says "loses what it did not have" 'required ipc is unavailable: assuming Linux 6.6 \(Landlock ABI 3\)'
+expect "an older kernel has no cgroup.kill" 1 --root $trees/vm-7.1 --assume-kernel 5.13 --require process_container
+"$probe" --root $trees/vm-7.1 --assume-kernel 5.13 --json >"$dir/out"
+shows "which is assumed" '"kill":\{"answer":"no","basis":"assumed"'
+shows "but it can freeze one" '"freeze":\{"answer":"yes","basis":"observed"'
 expect "no Landlock at all" 1 --root $trees/systemd-user --assume-abi 0 --require filesystem
 expect "this kernel, of which nothing was tried then" 0 --assume-abi 6 --json
 shows "the document is marked" '"assumed":\{"kernel":null,"text":"Landlock ABI 6"\}'
@@ -119,7 +124,8 @@ shows "and tried nothing" '"trials":\{"state":"not-asked"'
 "$probe" diff --json "$dir/b" "$dir/assumed" >"$dir/out"
 if python3 - "$dir/out" <<'PY'; then ok "nothing else changes"; else not_ok "nothing else changes"; fi
 import json, sys
-allowed = ("capabilities.", "findings.", "modules.", "kernel.landlock.", "report.assumed", "sandbox.", "platform.kernel", "kernel.host.release")
+allowed = ("capabilities.", "findings.", "modules.", "kernel.landlock.", "kernel.cgroup.kill.", "kernel.cgroup.missing.", "kernel.cgroup.obstacles.",
+           "report.assumed", "sandbox.", "platform.kernel", "kernel.host.release")
 other = [c["path"] for c in json.load(open(sys.argv[1]))["changes"] if not c["path"].startswith(allowed)]
 assert not other, other
 PY
