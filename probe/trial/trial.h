@@ -95,9 +95,9 @@ void trial_add_run(struct text *t, const struct trial_run *run);
 enum trial_verdict trial_verdict_on(const struct facts *facts, const char *id);
 
 /* What helps where not one trial could be made. */
-#define TRIALS_REMEDY                                                                        \
-	"a directory for temporary files in TMPDIR, room for some processes, and no filter " \
-	"around this that refuses what they need"
+#define TRIALS_REMEDY                                                                  \
+	"a directory for temporary files in TMPDIR, room for some processes and open " \
+	"files, and no filter around this that refuses what they need"
 
 /* Merge what the trials showed into what was derived from the kernel's answers. */
 void trials_merge(const struct facts *facts, struct capabilities *all);
