@@ -20,7 +20,7 @@ int main(int argc, char **argv)
 	struct fault why;
 	int r;
 
-	if (argc != 2) {
+	if (argc != 2 || argv[1][0] == '-') {
 		fprintf(stderr, "usage: record DIRECTORY\n");
 		return 64;
 	}

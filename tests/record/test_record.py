@@ -59,6 +59,9 @@ def main():
         bad = say(count > 200 and not differ, "the recording answers as the machine", *differ[:10])
         with open(os.path.join(tree, "proc", "self", "environ"), "rb") as f:
             kept = f.read()
+        asked = subprocess.run([os.path.abspath(f"{BUILD}/record"), "--help"], cwd=directory, capture_output=True, timeout=60)
+        bad += say(asked.returncode == 64 and b"usage" in asked.stderr and "--help" not in os.listdir(directory),
+                   "an option is no directory", repr(asked))
         return bad + say(b"recorded" in kept and b"secret" not in kept, "a secret in the environment is left out", repr(kept))
     finally:
         shutil.rmtree(directory)
