@@ -66,19 +66,21 @@ static int v2_quota(const struct kernel *k, const char *dir, int64_t *ret)
 	return unless_absent((int)n);
 }
 
-static int v1_quota(const struct kernel *k, const char *dir, int64_t *ret)
+static int read_number(const struct kernel *k, const char *dir, const char *name, int64_t *ret)
 {
 	char path[CGROUP_PATH_MAX];
+
+	return path_join(path, sizeof(path), dir, name) ? file_read_int(k, path, ret) : -ENOENT;
+}
+
+static int v1_quota(const struct kernel *k, const char *dir, int64_t *ret)
+{
 	int64_t quota;
 	int64_t period;
-	int r = -ENOENT;
+	int r = read_number(k, dir, "cpu.cfs_quota_us", &quota);
 
-	if (path_join(path, sizeof(path), dir, "cpu.cfs_quota_us"))
-		r = file_read_int(k, path, &quota);
 	if (r >= 0)
-		r = path_join(path, sizeof(path), dir, "cpu.cfs_period_us")
-			    ? file_read_int(k, path, &period)
-			    : -ENOENT;
+		r = read_number(k, dir, "cpu.cfs_period_us", &period);
 	*ret = r < 0 ? -1 : thousandths(quota, period);
 	return unless_absent(r);
 }
