@@ -369,8 +369,10 @@ static void what_is_wrong_is_told(void **state)
 	} lines[] = {
 		{ { "oarbank-run", "--policy", "p", "/m", "x" }, "'--' is needed before" },
 		{ { "oarbank-run", "--policy", "p", "--cpus", "1" }, "unknown option '--cpus'" },
-		{ { "oarbank-run", "--egress-allow", "http://x/" }, "'http://x/' is not a host's name" },
-		{ { "oarbank-run", "--container", "cgroup" }, "'cgroup' is not auto, leaf or group" },
+		{ { "oarbank-run", "--egress-allow", "http://x/" },
+		  "'http://x/' is not a host's name" },
+		{ { "oarbank-run", "--container", "cgroup" },
+		  "'cgroup' is not auto, leaf or group" },
 		{ { "oarbank-run", "--cpu" }, "--cpu needs a value: N" },
 	};
 	static struct run_command c;
