@@ -209,8 +209,8 @@ static int take_version(void *state, const char *arg, struct fault *why)
 
 static const struct command_option option_rows[] = {
 	{ "--json", NULL, take_json, "print the whole report as one line of JSON", NULL },
-	{ "--sandbox", NULL, take_sandbox, "print the wire's sandbox report, one line of JSON",
-	  NULL },
+	{ "--sandbox", NULL, take_sandbox,
+	  "print the sandbox report that a coordinator reads, one line of JSON", NULL },
 	{ "--format", "NAME", take_format, "one of:", format_word },
 	{ "--watch", NULL, take_watch, "print a line of JSON now and at every change", NULL },
 	{ "--explain", "CAPABILITY", take_explain, "tell one capability in full", capability_word },
