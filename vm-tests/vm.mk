@@ -36,8 +36,10 @@ $(VM_CROSS): vm-build-%:
 	@triplet=$$(vm-tests/vm cross --arch $* --build $(B)) && PATH=$(CURDIR)/$(B)/vm/cross/$*:$$PATH \
 		$(MAKE) --no-print-directory vm-build B=$(B)/cross/$* ARCH= CC=$$triplet-gcc CXX=$$triplet-g++ MUSL_CC=
 
+# By the environment, for names with spaces.
+vm-check: export KERNEL_DIR := $(value KERNEL_DIR)
 vm-check: vm-build $(VM_CROSS) ## boot every kernel of the matrix; ROW=name one, ARCH=arm64 of others, FULL=1 at length, KERNEL_DIR=dir what is there too
-	@vm-tests/vm check --build $(B) $(ROW:%=--row %) $(ARCH:%=--arch %) $(KERNEL_DIR:%=--kernel-dir %) $(FULL:%=--full) $(if $(JOBS),--jobs $(JOBS))
+	@vm-tests/vm check --build $(B) $(ROW:%=--row %) $(ARCH:%=--arch %) $(if $(KERNEL_DIR),--kernel-dir "$$KERNEL_DIR") $(FULL:%=--full) $(if $(JOBS),--jobs $(JOBS))
 
 vm-shell: vm-build $(VM_CROSS) ## a prompt on the kernel of ROW=name
 	@vm-tests/vm shell --build $(B) $(ROW:%=--row %)

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """The cache: a run that is killed while it fills it, two that fill it at once. The mirror is a directory."""
+import dataclasses
 import hashlib
 import os
 import signal
@@ -9,7 +10,7 @@ import time
 
 from tap import main, same
 
-from harness import debian, fetch
+from harness import debian, fetch, matrix, qemu, rows
 from harness.mortal import mortal
 
 
@@ -113,12 +114,14 @@ def test_a_download_that_is_killed():
 
 
 def test_one_at_a_time():
+    package = debian.Package("p", "1", "amd64", "0" * 64, 1, "p_1_amd64.deb")
+    entry = {"package": dataclasses.asdict(package), "time": 1.0}
     with tempfile.TemporaryDirectory() as directory:
         def hold():
             it = store(directory)
             with it.locked():
                 it.tree("t", lambda path: write(f"{path}/a", b"1"))
-                it._index["k"] = "v"
+                it._index["k"] = entry
                 it._save()
                 write(f"{directory}/held", b"")
                 until(lambda: os.path.exists(f"{directory}/waits"))
@@ -130,7 +133,7 @@ def test_one_at_a_time():
         it.say = lambda text: write(f"{directory}/waits", text.encode())
         with it.locked():
             same(read(it.tree("t", lambda path: write(f"{path}/a", b"2")) + "/a"), b"1")
-            same(it._index, {"k": "v"})
+            same(it._index, {"k": entry})
         kill(pid)
         assert b"waiting for another run" in read(f"{directory}/waits")
 
@@ -148,6 +151,43 @@ def test_nothing_outlives_a_run():
         pid = read(f"{directory}/pid").strip().decode()
         kill(parent)
         until(lambda: not os.path.exists(f"/proc/{pid}") or ") Z " in read(f"/proc/{pid}/stat").decode())
+
+
+def interrupted(directory):
+    """A run of four rows, two at a time, each of which boots for ever; its exit code is that of the process."""
+    def check(row):
+        files = [f"{directory}/{row.name}.console", f"{directory}/{row.name}.channel"]
+        return qemu.boot(["sh", "-c", f"echo >{directory}/{row.name}.up; exec sleep 1000"], files, 900)
+
+    def run(arguments, here):
+        it = matrix.Matrix.__new__(matrix.Matrix)
+        it.jobs, it.rows, it.check = 2, [rows.Row(n, "amd64", "", "", {}, None, 6, {}, {}) for n in "abcd"], check
+        it.check_all()
+
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    matrix._run = run
+    os._exit(matrix.run(None, None))
+
+
+def test_a_run_that_is_interrupted_leaves_no_machine_and_starts_no_other():
+    with tempfile.TemporaryDirectory() as directory:
+        pid = child(lambda: interrupted(directory))
+        until(lambda: all(os.path.exists(f"{directory}/{name}.up") for name in "ab"))
+        machines = subprocess.run(["pgrep", "-P", str(pid)], stdout=subprocess.PIPE, text=True).stdout.split()
+        same(len(machines), 2)
+        os.kill(pid, signal.SIGINT)
+        ended = []
+
+        def has_ended():
+            gone, status = os.waitpid(pid, os.WNOHANG)
+            ended.extend([os.waitstatus_to_exitcode(status)] if gone else [])
+            return ended
+
+        until(has_ended)
+        same(ended, [130])
+        for machine in machines:
+            until(lambda: not os.path.exists(f"/proc/{machine}"))
+        same([name for name in "cd" if os.path.exists(f"{directory}/{name}.up")], [])
 
 
 main(globals())

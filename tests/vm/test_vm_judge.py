@@ -39,12 +39,78 @@ def document(abi=6, **statuses):
             "settings": {"io_uring": {"answer": "yes", "got": "EFAULT"}},
             "gpu": {"nodes": [{"kind": "drm-card"}]},
         },
-        "report": {"probes": {"landlock": {"outcome": "done", "why": None}}},
+        "report": {"schema": 1, "probes": {"landlock": {"outcome": "done", "why": None}}},
     }
 
 
 def test_a_report_as_the_table_says():
     same(compare.compare_report(ROW, TABLE, document()), [])
+
+
+def judged_report(text):
+    """The verdict on a boot whose report is that text."""
+    outcome = qemu.Outcome(1.0, False, 0, "", done=True)
+    for run in RUNS:
+        outcome.programs[run.name] = {"out": "ok 1\n", "err": "", "how": "exit", "code": 0, "ms": 1, "left": 0}
+    outcome.programs["report"]["out"] = text
+    verdict = compare.judge(ROW, TABLE, RUNS, outcome)
+    show.matrix_text(TABLE, {"r": verdict}) + show.markdown(TABLE, {"r": verdict}, "h") + show.page(TABLE, {"r": verdict}, "h")
+    show.junit({"r": verdict}, 1)
+    return verdict.problems
+
+
+def spoilt(value):
+    """`value` with each of its parts in turn gone, or something else."""
+    if isinstance(value, dict):
+        for key in value:
+            yield {k: v for k, v in value.items() if k != key}
+            for other in spoilt(value[key]):
+                yield {**value, key: other}
+    elif isinstance(value, list):
+        yield {}
+        for i in range(len(value)):
+            for other in spoilt(value[i]):
+                yield [*value[:i], other, *value[i + 1 :]]
+    yield from (None, 7, "x", [], {}, [[]], {"answer": {}})
+
+
+def test_reports_of_another_form_fail_in_words():
+    same(judged_report(json.dumps(document())), [])
+    count = 0
+    for other in spoilt(document()):
+        count += 1
+        for problem in judged_report(json.dumps(other)):
+            assert isinstance(problem, str) and problem, problem
+    assert count > 300, count
+    for text in ("", "{", "[" * 100000, "nul", '"x"', "[]", "7", json.dumps({"report": {"schema": 2}})):
+        assert judged_report(text), text[:20]
+    same(judged_report(json.dumps({"report": {"schema": 2}})), ["report: not a report of the form that is known here: its schema is 2, here it is 1"])
+
+
+def test_a_row_on_which_nothing_runs_does_not_pass():
+    verdict = compare.judge(ROW, TABLE, [], qemu.Outcome(1.0, False, 0, "", done=True))
+    assert "nothing is run" in verdict.problems[0]
+
+
+def test_a_channel_of_anything():
+    for data in (b"##oarbank end x 3\na b", b"##oarbank end x 9999999999\n", b"##oarbank out x " + b"9" * 5000 + b"\n",
+                 b"##oarbank end x 0\n", b"##oarbank out ../../x 1\na", b"##oarbank out x 5\na", b"##oarbank end x 9\nexit 1 2 z"):
+        outcome = qemu.Outcome(1.0, False, 0, "")
+        qemu.parse_channel(data, outcome)
+        assert all("/" not in name for name in outcome.programs)
+
+
+def test_a_machine_that_says_too_much_is_ended():
+    most = qemu.OUTPUT_BYTES_MAX
+    qemu.OUTPUT_BYTES_MAX = 1 << 20
+    try:
+        with tempfile.TemporaryDirectory() as directory:
+            files = [os.path.join(directory, name) for name in ("console", "channel")]
+            outcome = qemu.boot(["sh", "-c", f"exec yes >{files[0]}"], files, 60)
+            assert outcome.problems[0].startswith("it said more than 1 MiB"), outcome.problems
+            same(outcome.timed_out, False)
+    finally:
+        qemu.OUTPUT_BYTES_MAX = most
 
 
 def test_a_wrong_table_entry_is_a_difference():

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The tables a person edits: what is read, and what is refused by line."""
 import os
+import tempfile
 
 from tap import TOP, main, raises, same
 
@@ -51,6 +52,31 @@ def test_refusals_name_file_and_line():
     raises(rows.TableError, "name", parsed, "x\tamd64", "a/b\tamd64")
     raises(rows.TableError, "twice", rows.parse, HEAD + ROW + ROW)
     raises(rows.TableError, "before the line", rows.parse, ROW)
+
+
+def test_mistakes_that_would_be_silent():
+    for source in ("debian:suite", "debian:/x", "url:http://h/x", "url:http://h/x#sha256=12"):
+        raises(rows.TableError, f"source '{source}'", parsed, "debian:s/p", source)
+    raises(rows.TableError, "a.b twice", parsed, "a.b=1", "a.b=1 a.b=2")
+    raises(rows.TableError, "mem='0'", parsed, "user=root", "mem=0")
+    raises(rows.TableError, "rows.tsv:2: a second line", rows.parse, "capabilities\ta\ncapabilities\tb\n")
+    raises(rows.TableError, "the name of each, once", rows.parse, "capabilities\ta a\n")
+    raises(rows.TableError, "the name of each, once", rows.parse, "capabilities\n")
+    raises(rows.TableError, "abi>=3 twice", rows.parse, "capabilities\ta\nabi>=3\tE\nabi>=3\tE\n")
+    raises(rows.TableError, "run 'report' twice", rows.parse_runs, RUNS + RUNS)
+    raises(rows.TableError, "cannot be a run's name", rows.parse_runs, RUNS.replace("report\t", "../report\t", 1))
+    raises(rows.TableError, "more than one word", rows.parse_runs, RUNS.replace("module=m1", "module=m1 user=root"))
+    table = parsed("user=root", "only=report,repotr")
+    raises(rows.TableError, "rows.tsv:4: only=repotr: runs.tsv has no such run", rows.check_together, table, rows.parse_runs(RUNS))
+
+
+def test_a_table_that_is_no_text():
+    with tempfile.TemporaryDirectory() as directory:
+        path = os.path.join(directory, "rows.tsv")
+        raises(rows.TableError, f"{path}: No such file", rows.read, path)
+        with open(path, "wb") as f:
+            f.write(b"capabilities\ta\n\xe4\n")
+        raises(rows.TableError, f"{path}:2: byte 0xe4", rows.read, path)
 
 
 def test_what_an_abi_is_entitled_to():

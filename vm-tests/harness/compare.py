@@ -5,6 +5,8 @@ import re
 from . import qemu
 
 REFUSED = 70
+# Of the report (docs/report.schema.json).
+SCHEMA = 1
 # What a parent that connects closes: a finding without it, and the trials that see it.
 CLOSED = {
     "egress_port_only": ("egress.other-address", "egress.proxy-v6", "loopback.proxy-port", "link-local.proxy-port"),
@@ -177,16 +179,14 @@ def _judge_program(run, program, row, table, verdict):
     if run.kind in ("report", "parent"):
         try:
             document = json.loads(program["out"])
-        except ValueError as problem:
+        except (ValueError, RecursionError) as problem:
             verdict.problems.append(f"{name}: exit {program['code']}, no document: {problem}")
             verdict.problems += _tail(program)
             return
-        if run.kind == "report":
-            verdict.document = document
-            verdict.kernel = fact(document, "kernel.host.release")
-            verdict.problems += compare_report(row, table, document)
-        elif verdict.document:
-            verdict.problems += [f"{name}: {d}" for d in compare_parent(verdict.document, document)]
+        try:
+            _judge_report(run, document, row, table, verdict)
+        except FORM as problem:
+            verdict.problems.append(f"{name}: not a report of the form that is known here: {_said(problem)}")
     elif run.kind == "tap":
         problems, passed, skipped = tap_problems(name, program["out"], program["code"])
         verdict.problems += problems + (_tail(program) if problems else [])
@@ -202,6 +202,30 @@ def _judge_program(run, program, row, table, verdict):
     elif program["code"]:
         verdict.problems.append(f"{name}: exit {program['code']}")
         verdict.problems += _tail(program)
+
+
+# What comes of reading members that are not there, or are something else.
+FORM = (LookupError, TypeError, AttributeError, ValueError, StopIteration)
+
+
+def _said(problem):
+    return f"it has no {problem}" if isinstance(problem, KeyError) else str(problem) or type(problem).__name__
+
+
+def _judge_report(run, document, row, table, verdict):
+    if run.kind == "parent":
+        if verdict.document:
+            verdict.problems += [f"{run.name}: {d}" for d in compare_parent(verdict.document, document)]
+        return
+    schema = document["report"]["schema"]
+    if schema != SCHEMA:
+        raise ValueError(f"its schema is {_word(schema)}, here it is {SCHEMA}")
+    if not all(isinstance(word, str) for pair in statuses(document).items() for word in pair):
+        raise TypeError("a capability's name or status is no word")
+    verdict.problems += compare_report(row, table, document)
+    release = fact(document, "kernel.host.release")
+    verdict.kernel = release if isinstance(release, str) else None
+    verdict.document = document
 
 
 class Verdict:
@@ -241,6 +265,8 @@ def judge(row, table, runs, outcome):
     verdict.problems += outcome.problems
     if not outcome.done and not verdict.lines:
         verdict.lines = outcome.console.splitlines()[-12:]
+    if not runs:
+        verdict.problems.append("nothing is run on it: its words only=, pid1= and user= leave none of runs.tsv")
     for run in runs:
         program = outcome.programs.get(run.name)
         if program:

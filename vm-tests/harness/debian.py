@@ -10,12 +10,17 @@ import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 
 from .mortal import mortal
 
 SUITES = ("bullseye", "bookworm", "trixie", "forky", "sid")
 NICKNAMES = ("stable", "oldstable", "oldoldstable", "testing", "unstable")
+
+
+# What tar says, and ends with 2, when a pattern matches nothing.
+TAR_HARMLESS = (": Not found in archive", ": Exiting with failure status due to previous errors")
 
 
 class DebianError(Exception):
@@ -35,6 +40,11 @@ class Package:
         """The name its file has in our cache."""
         base = os.path.basename(self.filename)
         return base if self.version.replace(":", "%3a") in base else base.replace(".deb", f"_{self.sha256[:8]}.deb")
+
+
+def is_whole(path, package):
+    """Whether the package is there, as far as its size tells: what got that name had its SHA-256 then."""
+    return os.path.isfile(path) and os.path.getsize(path) == package.size
 
 
 # ---- versions, as deb-version(7) orders them ----
@@ -241,18 +251,17 @@ class AptRoot:
         """Fetch the packages that are not in the cache yet; returns their paths, in order."""
         paths = [os.path.join(self.debs, p.deb()) for p in packages]
         for package, path in zip(packages, paths):
-            if os.path.exists(path):
+            if is_whole(path, package):
                 continue
             scratch = os.path.join(self.debs, "get.part")
             shutil.rmtree(scratch, ignore_errors=True)
             os.makedirs(scratch)
             arches = ("amd64",) if package.arch == "amd64" else ("amd64", package.arch)
             self._apt("apt-get", "download", "-q", f"{package.name}:{package.arch}={package.version}", arches=arches, cwd=scratch)
-            (got,) = os.listdir(scratch)
-            got = os.path.join(scratch, got)
-            if sha256_file(got) != package.sha256:
+            got = [os.path.join(scratch, name) for name in os.listdir(scratch)]
+            if len(got) != 1 or sha256_file(got[0]) != package.sha256:
                 raise DebianError(f"{package.name}: what came does not have the index's SHA-256")
-            os.rename(got, path)
+            os.rename(got[0], path)
             os.rmdir(scratch)
         return paths
 
@@ -304,14 +313,18 @@ def sha256_file(path):
 def unpack(deb, target, patterns=()):
     """Unpack the files of a .deb, or of it those that match tar's patterns, below `target`."""
     os.makedirs(target, exist_ok=True)
-    source = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", deb], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    command = ["tar", "-x", "--no-same-owner", "-C", target, "--wildcards", *patterns]
-    done = subprocess.run(command, stdin=source.stdout, capture_output=True, text=True)
+    env = dict(os.environ, LC_ALL="C.UTF-8")
+    command = mortal(["dpkg-deb", "--fsys-tarfile", deb])
+    source = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    command = mortal(["tar", "-x", "--no-same-owner", "-C", target, "--wildcards", *patterns])
+    done = subprocess.run(command, stdin=source.stdout, capture_output=True, text=True, errors="replace", env=env)
     source.stdout.close()
-    problem = source.stderr.read().decode(errors="replace")
+    problem = source.stderr.read().decode(errors="replace").strip()
     source.stderr.close()
-    # A tar that has found all it wants closes the pipe, and dpkg-deb is killed; it fails only on a bad .deb.
-    if source.wait() > 0:
-        raise DebianError(f"{deb}: {problem.strip()}")
-    if done.returncode and "Not found in archive" not in done.stderr:
-        raise DebianError(f"{deb}: {problem.strip() or done.stderr.strip()}")
+    code = source.wait()
+    # A tar that has found all it wants closes the pipe, and dpkg-deb is killed by that; else it fails on a bad .deb.
+    if code not in (0, -signal.SIGPIPE):
+        raise DebianError(f"{deb}: {problem or f'dpkg-deb ended with {code}'}")
+    bad = [line for line in done.stderr.splitlines() if not line.endswith(TAR_HARMLESS)]
+    if bad or done.returncode not in (0, 2):
+        raise DebianError(f"{deb}: {'; '.join(bad[:3]) or f'tar ended with {done.returncode}'}")

@@ -9,12 +9,12 @@ import contextlib
 import dataclasses
 import fcntl
 import glob
+import http.client
 import json
 import os
 import re
 import shutil
 import time
-import urllib.error
 import urllib.request
 
 from . import debian, payload
@@ -22,6 +22,8 @@ from .arch import ARCHES
 from .show import count
 
 STALE_DAYS = 7
+# No kernel and no package of one is larger.
+URL_BYTES_MAX = 1 << 30
 # The end of the name of what is not whole yet.
 PART = ".part"
 
@@ -74,22 +76,41 @@ def parse_source(source):
     raise FetchError(f"source '{source}': neither debian: nor file: nor url:")
 
 
+def _copy(answer, to, deadline):
+    """All of an answer into a file, as far as it is no more than a kernel can be."""
+    announced = answer.headers.get("Content-Length")
+    size = 0
+    while block := answer.read1(1 << 20):
+        size += len(block)
+        if size > URL_BYTES_MAX:
+            raise FetchError(f"more than {URL_BYTES_MAX >> 20} MiB")
+        if time.monotonic() > deadline:
+            raise FetchError(f"too slow: {size} bytes so far")
+        to.write(block)
+    if announced and announced.isdecimal() and size != int(announced):
+        raise FetchError(f"it broke off: {size} of {announced} bytes")
+
+
 def fetch_url(url, digest, directory, seconds=60):
-    """Fetch a file whose SHA-256 is known; returns its path. What does not match is not kept."""
+    """Fetch a file whose SHA-256 is known; returns its path. What does not match is not kept. `seconds` is for an
+    answer, and for each further piece; all of it has ten times as long."""
     os.makedirs(directory, exist_ok=True)
-    path = os.path.join(directory, digest[:16] + "-" + re.sub(r"[^A-Za-z0-9._+~-]", "_", os.path.basename(url)))
+    path = os.path.join(directory, digest[:16] + "-" + re.sub(r"[^A-Za-z0-9._+~-]", "_", os.path.basename(url))[-100:])
+    path += "_" * path.endswith(PART)
     if os.path.exists(path) and debian.sha256_file(path) == digest:
         return path
     part = path + PART
     try:
         with urllib.request.urlopen(url, timeout=seconds) as answer, open(part, "wb") as f:
-            shutil.copyfileobj(answer, f)
+            _copy(answer, f, time.monotonic() + 10 * seconds)
         got = debian.sha256_file(part)
         if got != digest:
-            raise FetchError(f"{url}: SHA-256 is {got}, not {digest}")
+            raise FetchError(f"SHA-256 is {got}, not {digest}")
         os.rename(part, path)
-    except (OSError, urllib.error.URLError) as problem:
-        raise FetchError(f"{url}: {problem}")
+    except FetchError as problem:
+        raise FetchError(f"{url}: {problem}") from None
+    except (OSError, http.client.HTTPException, ValueError) as problem:
+        raise FetchError(f"{url}: {problem or type(problem).__name__}") from None
     finally:
         with contextlib.suppress(FileNotFoundError):
             os.unlink(part)
@@ -105,28 +126,39 @@ class Store:
         self.debs = os.path.join(self.cache, "debs")
         self._apt = debian.AptRoot(os.path.join(build, "vm", "apt"), self.debs)
         self._updated = set()
-        os.makedirs(self.cache, exist_ok=True)
         self._index_path = os.path.join(self.cache, "index.json")
         self._index = self._read_index()
 
     def _read_index(self):
+        """What is not in the form that _save() gives it is asked for anew."""
         try:
-            with open(self._index_path) as f:
-                return json.load(f)
-        except (OSError, ValueError):
+            with open(self._index_path, encoding="utf-8") as f:
+                index = json.load(f)
+            for entry in index.values():
+                debian.Package(**entry["package"]).deb()
+                entry["time"] + 0  # noqa: B018 (a number)
+            return index
+        except (OSError, ValueError, LookupError, TypeError, AttributeError):
             return {}
+
+    def _lock_file(self):
+        try:
+            os.makedirs(self.cache, exist_ok=True)
+            return open(os.path.join(self.cache, "lock"), "w")
+        except OSError as problem:
+            raise FetchError(f"the cache {self.cache} cannot be written ({problem.strerror}): name another in VM_CACHE")
 
     @contextlib.contextmanager
     def locked(self):
         """One process at a time fills the cache. What one before left unfinished, whose end came too early, is
         removed."""
-        with open(os.path.join(self.cache, "lock"), "w") as f:
+        with self._lock_file() as f:
             try:
                 fcntl.flock(f, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
                 self.say(f"waiting for another run that fills {self.cache}")
                 fcntl.flock(f, fcntl.LOCK_EX)
-            for pattern in (f"*{PART}*", f"*/*{PART}*"):
+            for pattern in (f"*{PART}", f"*/*{PART}"):
                 for path in glob.glob(os.path.join(glob.escape(self.cache), pattern)):
                     shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
             self._index = self._read_index()
@@ -156,9 +188,10 @@ class Store:
         found, ask = {}, []
         for key in wanted:
             entry = self._index.get("/".join(key))
-            cached = entry and os.path.exists(os.path.join(self.debs, debian.Package(**entry["package"]).deb()))
+            package = entry and debian.Package(**entry["package"])
+            cached = package and debian.is_whole(os.path.join(self.debs, package.deb()), package)
             if cached:
-                found[key] = debian.Package(**entry["package"])
+                found[key] = package
             if refresh or not cached or not 0 <= now - entry["time"] <= STALE_DAYS * 86400:
                 ask.append(key)
         try:
@@ -179,7 +212,7 @@ class Store:
             if any(key not in found for key in ask):
                 raise
             self.say(f"using what the cache has: {problem}")
-        missing = [p for p in found.values() if not os.path.exists(os.path.join(self.debs, p.deb()))]
+        missing = [p for p in found.values() if not debian.is_whole(os.path.join(self.debs, p.deb()), p)]
         if missing:
             self.say(f"fetching {count(len(missing), 'package')}, {sum(p.size for p in missing) / 1e6:.0f} MB")
         paths = self._apt.download(list(found.values()))

@@ -35,7 +35,7 @@ FAULTS = (fetch.FetchError, DebianError, PayloadError, image.ImageError, qemu.Bo
 def expand(runs, row, full=False):
     """The runs of one row: each as one user, with the name it has in the results. `full`: those of
     when=full=yes too."""
-    only = row.has("only")
+    only = None if runs == [record.RUN] else row.has("only")
     expanded = []
     for run in runs:
         if not (row.fits(run.when) or (full and run.when == "full=yes")) or (only and run.name not in only.split(",")):
@@ -117,10 +117,11 @@ class Matrix:
         self.build = os.path.abspath(arguments.build)
         self.source = os.path.dirname(here)
         self.jobs, self.full = max(1, arguments.jobs), arguments.full
-        with open(os.path.join(here, "rows.tsv"), encoding="utf-8") as f:
-            self.table = tables.parse(f.read())
-        with open(os.path.join(here, "runs.tsv"), encoding="utf-8") as f:
-            self.runs = [record.RUN] if arguments.verb == "record" else tables.parse_runs(f.read())
+        self.table = tables.parse(tables.read(os.path.join(here, "rows.tsv")))
+        self.runs = tables.parse_runs(tables.read(os.path.join(here, "runs.tsv")))
+        tables.check_together(self.table, self.runs)
+        if arguments.verb == "record":
+            self.runs = [record.RUN]
         self.rows = list(self.table.rows)
         if arguments.kernel_dir:
             self.rows += dropped_in(arguments.kernel_dir, lambda text: print(f"vm: {text}", file=sys.stderr))
@@ -132,6 +133,8 @@ class Matrix:
         elif arguments.verb != "fetch" or arguments.arch:
             wanted = arguments.arch or [arches.host()]
             self.rows = [row for row in self.rows if row.arch in wanted]
+            if not self.rows:
+                raise tables.TableError(f"no row for {' '.join(wanted)}; there are rows for {' '.join(sorted({r.arch for r in self.table.rows}))}")
         self.out = os.path.join(self.build, "vm")
         self.progress = show.Progress(len(self.rows))
         self.store = fetch.Store(self.build, say=self.progress.say)
@@ -266,13 +269,22 @@ class Matrix:
         except FAULTS as problem:
             verdict = compare.Verdict()
             verdict.problems.append(f"could not be booted: {problem}")
+        except Exception as problem:  # what nobody thought of costs its own row
+            verdict = compare.Verdict()
+            verdict.problems.append(f"could not be judged: {type(problem).__name__}: {problem}")
         self.progress.finish(row.name, verdict)
         return verdict
 
     def check_all(self):
         with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
             futures = {row.name: pool.submit(self.check, row) for row in sorted(self.rows, key=length, reverse=True)}
-            return {row.name: futures[row.name].result() for row in self.rows}
+            try:
+                return {row.name: futures[row.name].result() for row in self.rows}
+            except BaseException:
+                # Who presses Ctrl-C wants none of the others either.
+                pool.shutdown(wait=False, cancel_futures=True)
+                qemu.end_all()
+                raise
 
     def write(self, verdicts, wall):
         accel = "/".join(sorted(set(self.accels.values())))
@@ -304,27 +316,36 @@ def keep(directory, outcome, verdict):
         f.write(outcome.kmsg)
 
 
+def _dropped_arch(path):
+    """The architecture of what may be a kernel; ours where a .deb or a file does not let itself be read, which then
+    fails as a row; None of what is no kernel."""
+    if not os.path.isfile(path):
+        return None
+    if path.endswith(".deb"):
+        arch = debian.architecture(path)
+        return arch if arch in ARCHES else arches.host()
+    try:
+        with open(path, "rb") as f:
+            return fetch.payload.arch_of(f.read(4096))
+    except OSError:
+        return arches.host()
+
+
 def dropped_in(directory, say):
     """A row for every kernel image and .deb in a directory; what its ABI entitles it to is expected. A .deb
     that cannot be read is a row too, one that fails; what is no kernel is left out, and that is said."""
     rows = {}
     for path in sorted(glob.glob(os.path.join(glob.escape(directory), "*"))):
         base = os.path.basename(path)
-        if not os.path.isfile(path):
+        if os.path.isdir(path):
             continue
-        if base.endswith(".deb"):
-            arch = debian.architecture(path)
-            arch = arch if arch in ARCHES else arches.host()
-        else:
-            with open(path, "rb") as f:
-                arch = fetch.payload.arch_of(f.read(4096))
+        arch = _dropped_arch(path)
         if not arch:
             say(f"{path} is no kernel image and no .deb: left out")
             continue
         stem = re.sub(r"^(linux-(image|binary)|vmlinu[xz])-|(-unsigned)?_.*|\.deb$", "", base)
         name = "dir-" + re.sub(r"[^a-z0-9._-]", "-", stem.lower())
-        if name in rows:
-            name += f"-{len(rows)}"
+        name = next(n for n in (name, *(f"{name}-{i}" for i in range(2, len(rows) + 3))) if n not in rows)
         rows[name] = tables.Row(name, arch, f"file:{os.path.abspath(path)}", "", {}, None, None, None, {})
     if not rows:
         raise fetch.FetchError(f"{directory}: no kernel image and no .deb in it")
@@ -334,13 +355,20 @@ def dropped_in(directory, say):
 def run(arguments, here):
     """What `vm` does; returns its exit code."""
     try:
-        if arguments.verb == "cross":
-            return write_toolchains(arguments, os.path.dirname(here))
-        matrix = Matrix(arguments, here)
-        matrix.prepare(refresh=arguments.verb == "fetch")
+        return _run(arguments, here)
     except (tables.TableError, *FAULTS) as problem:
         print(f"vm: {problem}", file=sys.stderr)
         return 2
+    except KeyboardInterrupt:
+        print("vm: interrupted", file=sys.stderr)
+        return 130
+
+
+def _run(arguments, here):
+    if arguments.verb == "cross":
+        return write_toolchains(arguments, os.path.dirname(here))
+    matrix = Matrix(arguments, here)
+    matrix.prepare(refresh=arguments.verb == "fetch")
     if arguments.verb == "fetch":
         with matrix.store.locked():
             matrix.store.prune()
@@ -411,13 +439,11 @@ def keep_recordings(matrix, verdicts, into):
 
 def shell(matrix):
     """A prompt on the row's kernel, with what the row mounts and loads; init is ours even where it is not."""
-    (row,) = matrix.rows
+    if len(matrix.rows) != 1:
+        raise tables.TableError(f"a prompt is on one row, not on {len(matrix.rows)}: make vm-shell ROW=name")
+    row = matrix.rows[0]
     row.machine.pop("pid1", None)
-    try:
-        kernel, initrd, _ = matrix.machine(row, extra="shell\n")
-    except FAULTS as problem:
-        print(f"vm: {problem}", file=sys.stderr)
-        return 2
+    kernel, initrd, _ = matrix.machine(row, extra="shell\n")
     matrix.progress.close()
     print(f"{row.name}: {kernel.release}; exit or poweroff ends it, C-a x kills it", file=sys.stderr)
     code = subprocess.run(matrix.command(row, kernel, initrd, None)).returncode

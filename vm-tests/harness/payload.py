@@ -4,13 +4,15 @@ x86: a bzImage carries a compressed ELF vmlinux, at the place its boot header na
 2.08 and later). A vmlinux with a PVH note starts without the decompressor, which under emulation is
 a second saved. Elsewhere the kernel is a flat image, which may be gzip, or in an EFI zboot file.
 """
-import gzip
 import lzma
+import shutil
 import struct
 import subprocess
+import tempfile
 import zlib
 
 from .arch import ARCHES
+from .mortal import mortal
 
 MAGICS = (
     (b"\x1f\x8b", "gzip"),
@@ -20,6 +22,9 @@ MAGICS = (
     (b"\x02\x21\x4c\x18", "lz4"),
     (b"BZh", "bzip2"),
 )
+
+
+KERNEL_BYTES_MAX = 512 << 20
 
 
 class PayloadError(Exception):
@@ -39,26 +44,45 @@ def compression(data):
 
 
 def _tool(argv, data):
-    try:
-        done = subprocess.run(argv, input=data, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    except FileNotFoundError:
+    if not shutil.which(argv[0]):
         raise PayloadError(f"{argv[0]} is needed to decompress this kernel and is not installed")
-    # What follows the stream (the boot image's length word) makes some tools end with an error
-    # after the whole kernel is out; the caller checks what came.
-    if not done.stdout:
-        raise PayloadError(f"{argv[0]}: {done.stderr.decode(errors='replace').strip()}")
-    return done.stdout
+    with tempfile.TemporaryFile() as stream:
+        stream.write(data)
+        stream.seek(0)
+        with subprocess.Popen(mortal(argv), stdin=stream, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+            out = process.stdout.read(KERNEL_BYTES_MAX + 1)
+            process.kill()
+    if len(out) > KERNEL_BYTES_MAX:
+        raise DamagedError(f"its kernel has more than {KERNEL_BYTES_MAX >> 20} MiB")
+    # What follows the stream (the boot image's length word) makes some tools end with an error after the whole kernel
+    # is out; the caller checks what came.
+    if not out:
+        raise DamagedError(f"{argv[0]} makes nothing of its kernel")
+    return out
+
+
+def _inflate(decompressor, data):
+    """What comes out of a whole stream; something may follow it."""
+    try:
+        out = decompressor.decompress(data, KERNEL_BYTES_MAX)
+    except (zlib.error, lzma.LZMAError) as problem:
+        raise DamagedError(f"its kernel cannot be decompressed: {problem}")
+    if not decompressor.eof:
+        if len(out) == KERNEL_BYTES_MAX:
+            raise DamagedError(f"its kernel has more than {KERNEL_BYTES_MAX >> 20} MiB")
+        raise DamagedError("its compressed kernel breaks off")
+    return out
 
 
 def decompress(data):
-    """`data` decompressed. Raises PayloadError when it is in no known form."""
+    """`data` decompressed. Raises PayloadError when it is in no known form, DamagedError when it is not whole."""
     kind = compression(data)
     if kind == "gzip":
-        return gzip.decompress(data)
+        return _inflate(zlib.decompressobj(31), data)
     if kind == "xz":
-        return lzma.LZMADecompressor(lzma.FORMAT_XZ).decompress(data)
+        return _inflate(lzma.LZMADecompressor(lzma.FORMAT_XZ), data)
     if kind == "lzma":
-        return lzma.LZMADecompressor(lzma.FORMAT_ALONE).decompress(data)
+        return _inflate(lzma.LZMADecompressor(lzma.FORMAT_ALONE), data)
     if kind == "zstd":
         return _tool(["zstd", "-dcq"], data)
     if kind == "lz4":
@@ -69,9 +93,11 @@ def decompress(data):
 
 
 def bzimage_payload(image):
-    """The compressed payload of a bzImage, without the length word at its end."""
+    """The compressed payload of a bzImage without the length word at its end, and that word: the length of the kernel."""
     if image[0x202:0x206] != b"HdrS":
         raise PayloadError("not a bzImage: no HdrS at 0x202")
+    if len(image) < 0x268:
+        raise DamagedError("it ends in its boot header")
     (version,) = struct.unpack_from("<H", image, 0x206)
     if version < 0x208:
         raise PayloadError(f"boot protocol {version >> 8}.{version & 255:02}: names no payload")
@@ -82,13 +108,21 @@ def bzimage_payload(image):
         raise DamagedError("its kernel ends outside of the file")
     payload = image[start : start + length]
     # The word is part of the stream's own format only for gzip.
-    return payload if compression(payload) == "gzip" else payload[:-4]
+    whole = int.from_bytes(payload[-4:], "little")
+    return payload if compression(payload) == "gzip" else payload[:-4], whole
 
 
 def has_pvh_note(elf):
     """Whether an ELF vmlinux names a PVH entry: the note of type 18 by "Xen"."""
-    if elf[:4] != b"\x7fELF" or elf[4] != 2:
+    if elf[:5] != b"\x7fELF\x02":
         return False
+    try:
+        return _has_pvh_note(elf)
+    except struct.error:
+        raise DamagedError("its vmlinux ends before its headers do")
+
+
+def _has_pvh_note(elf):
     (phoff,) = struct.unpack_from("<Q", elf, 32)
     phentsize, phnum = struct.unpack_from("<HH", elf, 54)
     for i in range(phnum):
@@ -106,7 +140,10 @@ def has_pvh_note(elf):
 
 def vmlinux(image):
     """The ELF kernel in a bzImage. Raises PayloadError when there is none that starts by itself."""
-    elf = decompress(bzimage_payload(image))
+    stream, whole = bzimage_payload(image)
+    elf = decompress(stream)
+    if len(elf) < whole:
+        raise DamagedError(f"its kernel breaks off: {len(elf)} of {whole} bytes")
     if not has_pvh_note(elf):
         raise PayloadError("its vmlinux has no PVH entry")
     return elf
@@ -115,7 +152,11 @@ def vmlinux(image):
 def flat_image(image, arch):
     """The flat kernel in `image`: itself, decompressed, or out of an EFI zboot file."""
     if image[4:8] == b"zimg":
+        if len(image) < 16:
+            raise DamagedError("it ends in its header")
         offset, size = struct.unpack_from("<II", image, 8)
+        if offset + size > len(image):
+            raise DamagedError("its kernel ends outside of the file")
         image = decompress(image[offset : offset + size])
     elif compression(image):
         image = decompress(image)
@@ -125,6 +166,8 @@ def flat_image(image, arch):
 
 
 def _pe_machine(image):
+    if len(image) < 0x40:
+        return None
     (at,) = struct.unpack_from("<I", image, 0x3C)
     return int.from_bytes(image[at + 4 : at + 6], "little") if image[at : at + 4] == b"PE\0\0" else None
 

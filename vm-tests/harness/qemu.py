@@ -23,6 +23,10 @@ BAD = re.compile(
 CRASH = re.compile(r"Kernel panic|\bOops\b|unable to handle|general protection fault|Internal error:|\bBUG at ")
 
 
+# Many times what a machine has to say.
+OUTPUT_BYTES_MAX = 64 << 20
+
+
 class BootError(Exception):
     pass
 
@@ -160,7 +164,10 @@ class Outcome:
     done: bool = False
 
 
-FRAME = re.compile(rb"##oarbank ([a-z]+) (\S+) (\d+)\n")
+# A name becomes a file's.
+FRAME = re.compile(rb"##oarbank ([a-z]+) ([A-Za-z0-9][A-Za-z0-9._-]{0,99}) (\d{1,9})\n")
+
+END = re.compile(r"(\S+)\s+(-?\d{1,9})\s+(\d{1,9})\s+(-?\d{1,9})\s*")
 
 
 def parse_channel(data, outcome):
@@ -177,8 +184,11 @@ def parse_channel(data, outcome):
         if word in ("out", "err"):
             program[word] += text
         elif word == "end":
-            how, code, ms, left = text.split()
-            program.update(how=how, code=int(code), ms=int(ms), left=int(left))
+            ended = END.fullmatch(text)
+            if ended:
+                program.update(how=ended[1], code=int(ended[2]), ms=int(ended[3]), left=int(ended[4]))
+            else:
+                outcome.problems.append(f"{name}: its end cannot be understood: {text[:60]!r}")
         elif word == "problem":
             outcome.problems.append(f"{name}: {text}")
         elif word == "kmsg":
@@ -233,6 +243,15 @@ def waited(pid):
     return longest / 1e9
 
 
+_running = set()
+
+
+def end_all():
+    """End the machines of all threads."""
+    for process in list(_running):
+        process.kill()
+
+
 def boot(command, files, seconds, state=lambda word: None):
     """Run QEMU until it ends or its time is up: its own time, for what it waits for a processor of a busy host
     is given to it. After ten times as long it is over in any case."""
@@ -240,7 +259,8 @@ def boot(command, files, seconds, state=lambda word: None):
     for path in files:
         open(path, "wb").close()
     process = subprocess.Popen(mortal(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
-    timed_out = False
+    _running.add(process)
+    timed_out = flooded = False
     try:
         while True:
             try:
@@ -248,6 +268,12 @@ def boot(command, files, seconds, state=lambda word: None):
                 break
             except subprocess.TimeoutExpired:
                 state(last_begun(_channel(files)) or "booting")
+            said = sum(os.path.getsize(path) for path in files)
+            if said > OUTPUT_BYTES_MAX:
+                flooded = True
+                process.kill()
+                process.wait()
+                break
             passed = time.monotonic() - start
             if passed > seconds and (passed - waited(process.pid) > seconds or passed > 10 * seconds):
                 timed_out = True
@@ -259,13 +285,16 @@ def boot(command, files, seconds, state=lambda word: None):
         process.wait()
         raise
     finally:
+        _running.discard(process)
         errors = process.stderr.read().decode(errors="replace")
         process.stderr.close()
     with open(files[0], "rb") as f:
-        console = f.read().decode(errors="replace")
+        console = f.read(OUTPUT_BYTES_MAX).decode(errors="replace")
     outcome = Outcome(time.monotonic() - start, timed_out, process.returncode, console.replace("\r", ""))
     parse_channel(_channel(files), outcome)
-    if process.returncode and not timed_out:
+    if flooded:
+        outcome.problems.append(f"it said more than {OUTPUT_BYTES_MAX >> 20} MiB, and was ended")
+    elif process.returncode and not timed_out:
         outcome.problems.append(f"QEMU ended with {process.returncode}: {errors.strip()[-300:]}")
     return outcome
 
@@ -274,7 +303,7 @@ def _channel(files):
     data = b""
     for path in files[1:]:
         with open(path, "rb") as f:
-            data += f.read()
+            data += f.read(OUTPUT_BYTES_MAX)
     return data
 
 
