@@ -69,6 +69,18 @@ def test_images_that_are_none():
     raises(payload.PayloadError, "PVH", payload.vmlinux, bzimage(lzma.compress(elf(note=b"Xfn\0"))))
 
 
+def test_a_program_that_is_not_installed_may_come_along():
+    kernel = bzimage(b"\x28\xb5\x2f\xfd" + elf())
+    path, os.environ["PATH"] = os.environ["PATH"], "/nonexistent"
+    try:
+        raises(payload.PayloadError, "zstd is needed", payload.vmlinux, kernel)
+        payload.elsewhere["zstd"] = ["/bin/sh", "-c", "/usr/bin/tail -c +5", "a zstd that is none"]
+        same(payload.vmlinux(kernel), elf())
+    finally:
+        payload.elsewhere.clear()
+        os.environ["PATH"] = path
+
+
 def test_damaged_images_are_said_to_be():
     """Every byte of small images changed, and every place to cut them: a kernel, or words."""
     whole = elf()

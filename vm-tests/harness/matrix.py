@@ -13,11 +13,10 @@ import sys
 import time
 
 from . import arch as arches
-from . import compare, cross, debian, fetch, image, limit, qemu, record, show
+from . import compare, cross, debian, fetch, image, limit, payload, qemu, record, show
 from . import rows as tables
 from .arch import ARCHES
 from .debian import DebianError
-from .payload import PayloadError
 
 # What nobody here uses and takes half a second under emulation: self-tests and entropy of the cryptography, the
 # certificates for signed modules (those without are loaded too), tracing.
@@ -29,7 +28,7 @@ FULL_SECONDS = 500
 # What the machine's way out stands on; loaded first where it is not built in.
 CHANNEL_OPTIONS = ("VIRTIO_PCI", "VIRTIO_CONSOLE")
 SYSTEMD = "rdinit=/lib/systemd/systemd systemd.unit=oarbank.target systemd.log_level=warning"
-FAULTS = (fetch.FetchError, DebianError, PayloadError, image.ImageError, qemu.BootError, limit.LimitError, cross.CrossError, record.RecordError, OSError)
+FAULTS = (fetch.FetchError, DebianError, payload.PayloadError, image.ImageError, qemu.BootError, limit.LimitError, cross.CrossError, record.RecordError, OSError)
 
 
 def expand(runs, row, full=False):
@@ -143,9 +142,11 @@ class Matrix:
     def prepare(self, refresh=False):
         """Everything the rows need, before the first boots."""
         with self.store.locked():
-            self.kernels = self.store.kernels(self.rows, refresh)
-            for arch in sorted({row.arch for row in self.rows}):
+            wanted = sorted({row.arch for row in self.rows})
+            for arch in wanted:
                 self.qemus[arch] = self._qemu(arch)
+            self.kernels = self.store.kernels(self.rows, refresh)
+            for arch in wanted:
                 self.boards[arch] = Board(arch, self.build, self.source, self.runs, self.store)
                 self.accels[arch] = self._accelerator(arch)
             for row in self.rows:
@@ -158,6 +159,8 @@ class Matrix:
             tree = self.store.closure(
                 "qemu", [*ARCHES[arch].qemu, "zstd"], ["trixie", "trixie-backports"], arches.host(), "trixie-backports"
             )
+            # Kernels are unpacked with what came along.
+            payload.elsewhere["zstd"] = [*arches.start(tree), os.path.join(tree, "usr", "bin", "zstd")]
             return qemu.unpacked(tree, arch)
         except FAULTS as problem:
             found = qemu.installed(arch)

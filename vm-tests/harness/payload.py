@@ -27,6 +27,10 @@ MAGICS = (
 KERNEL_BYTES_MAX = 512 << 20
 
 
+# How to start a program that is not installed: {name: words}.
+elsewhere = {}
+
+
 class PayloadError(Exception):
     pass
 
@@ -44,12 +48,13 @@ def compression(data):
 
 
 def _tool(argv, data):
-    if not shutil.which(argv[0]):
+    start = [argv[0]] if shutil.which(argv[0]) else elsewhere.get(argv[0])
+    if not start:
         raise PayloadError(f"{argv[0]} is needed to decompress this kernel and is not installed")
     with tempfile.TemporaryFile() as stream:
         stream.write(data)
         stream.seek(0)
-        with subprocess.Popen(mortal(argv), stdin=stream, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+        with subprocess.Popen(mortal([*start, *argv[1:]]), stdin=stream, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
             out = process.stdout.read(KERNEL_BYTES_MAX + 1)
             process.kill()
     if len(out) > KERNEL_BYTES_MAX:
