@@ -333,7 +333,8 @@ static int check_whole(struct reader *r)
 		return 0;
 	}
 	if (!r->has_port)
-		return refuse(r, "missing, and net 'egress-allowlist' needs one");
+		return refuse(r, "missing, and net 'egress-allowlist' needs one: the job's proxy "
+				 "(oarbank-run --egress-allow brings its own)");
 	if (r->policy->proxy_port == 0)
 		return refuse(r, "0 is no port, and net 'egress-allowlist' needs one");
 	return 0;
