@@ -35,3 +35,14 @@ bool path_is_within(const char *inner, const char *outer)
 		return false;
 	return inner[len] == '\0' || inner[len] == '/' || outer[len - 1] == '/';
 }
+
+bool path_is_systems(const char *path)
+{
+	static const char device[] = "/dev/";
+
+	if (strstr(path, "/../"))
+		return false;
+	if (path_is_within(path, "/proc") || path_is_within(path, "/dev/fd"))
+		return true;
+	return strncmp(path, device, strlen(device)) == 0 && !strchr(path + strlen(device), '/');
+}

@@ -18,4 +18,9 @@ bool path_parent(char *dir, const char *top);
  */
 bool path_is_within(const char *inner, const char *outer);
 
+/* Does the system name an open descriptor or a device by it: /dev/NAME, /dev/fd/N, /proc/…? A link
+ * there is meant to be followed; one elsewhere may have been left by a module.
+ */
+bool path_is_systems(const char *path);
+
 #endif

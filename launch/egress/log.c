@@ -6,17 +6,25 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "kabi/path.h"
 #include "kabi/text.h"
 
 int egress_log_open(const char *path, struct egress_log *log, struct fault *why)
 {
+	int follow = path && path_is_systems(path) ? 0 : O_NOFOLLOW;
+
 	*log = (struct egress_log){ .fd = -1 };
 	if (!path)
 		return 0;
 	if (strcmp(path, "-") == 0)
 		log->fd = STDOUT_FILENO;
 	else
-		log->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+		log->fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | follow, 0600);
+	if (log->fd < 0 && errno == ELOOP && follow) {
+		fault_join(why, "open '", path, "': it is a symbolic link, which is not followed",
+			   NULL);
+		return -ELOOP;
+	}
 	return log->fd < 0 ? fault_errno(why, "open", path, errno) : 0;
 }
 

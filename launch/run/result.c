@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "kabi/file.h"
+#include "kabi/path.h"
 #include "kabi/procstat.h"
 #include "kabi/text.h"
 #include "launch/json.h"
@@ -147,7 +148,8 @@ static int write_and_close(const struct kernel *k, int fd, const char *text, siz
 
 static int write_there(const struct kernel *k, const char *path, const char *text, size_t len)
 {
-	int fd = k->create(k, path, O_WRONLY | O_TRUNC | O_NOCTTY | O_NONBLOCK, 0644);
+	int follow = path_is_systems(path) ? 0 : O_NOFOLLOW;
+	int fd = k->create(k, path, O_WRONLY | O_TRUNC | O_NOCTTY | O_NONBLOCK | follow, 0644);
 
 	return fd < 0 ? fd : write_and_close(k, fd, text, len);
 }
@@ -183,7 +185,9 @@ static int find_way(const struct kernel *k, const char *path, enum result_way *r
 
 	if (r < 0 && r != -ENOENT)
 		return r;
-	*ret = r == 0 && node.type != NODE_FILE ? RESULT_WAY_THERE : RESULT_WAY_ANEW;
+	*ret = RESULT_WAY_ANEW;
+	if (r == 0 && node.type != NODE_FILE && (node.type != NODE_LINK || path_is_systems(path)))
+		*ret = RESULT_WAY_THERE;
 	return 0;
 }
 

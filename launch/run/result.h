@@ -22,10 +22,11 @@ ssize_t result_print(const struct kernel *k, const struct run *run, const struct
 		     char *buf, size_t size);
 
 /* Put text[0..len) into the file `path`, whole or not at all: in a new file that then takes its
- * place. What is there the first time and is no regular file (a pipe that somebody reads, a
- * symbolic link as /dev/stderr) is written to instead. *way is RESULT_WAY_OPEN the first time, and
- * kept after it: what somebody puts there meanwhile is replaced, not followed. Does not wait for a
- * reader. Returns 0, or -errno with `why`: -ENXIO for a pipe that nobody reads.
+ * place. What is there the first time and is no regular file (a pipe that somebody reads, a link of
+ * the system's as /dev/stderr) is written to instead; any other symbolic link is replaced, for a
+ * module may have left it. *way is RESULT_WAY_OPEN the first time, and kept after it: what somebody
+ * puts there meanwhile is replaced, not followed. Does not wait for a reader. Returns 0, or -errno
+ * with `why`: -ENXIO for a pipe that nobody reads.
  */
 enum result_way {
 	RESULT_WAY_OPEN,  /* not known yet */

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "kabi/path.h"
 #include "kabi/text.h"
 #include "launch/run/command.h"
 #include "launch/run/result.h"
@@ -221,25 +222,21 @@ static void a_file_is_replaced_as_a_whole(void **state)
 	fclose(f);
 	assert_string_equal(buf, "two");
 
-	/* A link stays one. */
-	assert_int_equal(symlink(path, link), 0);
-	way = RESULT_WAY_OPEN;
-	assert_int_equal(result_write(&kernel_live, link, &way, "3", 1, &why), 0);
-	assert_int_equal(way, RESULT_WAY_THERE);
-	assert_int_equal(lstat(link, &st), 0);
-	assert_true(S_ISLNK(st.st_mode));
-	assert_int_equal(stat(link, &st), 0);
-	assert_int_equal(st.st_size, 1);
-
-	/* But one that was put there between two writes is replaced. */
-	way = RESULT_WAY_ANEW;
-	assert_int_equal(result_write(&kernel_live, link, &way, "long", 4, &why), 0);
-	assert_int_equal(lstat(link, &st), 0);
-	assert_true(S_ISREG(st.st_mode));
-	assert_int_equal(stat(path, &st), 0);
-	assert_int_equal(st.st_size, 1);
+	/* A link is replaced, left by an earlier module or put there between two writes; so is one
+	 * in the place of a pipe. What it points to stays.
+	 */
+	for (int i = 0; i < 3; i++) {
+		assert_int_equal(symlink(path, link), 0);
+		way = i == 0 ? RESULT_WAY_OPEN : i == 1 ? RESULT_WAY_ANEW : RESULT_WAY_THERE;
+		assert_int_equal(result_write(&kernel_live, link, &way, "long", 4, &why),
+				 i == 2 ? -ELOOP : 0);
+		assert_int_equal(lstat(link, &st), 0);
+		assert_true(i == 2 ? S_ISLNK(st.st_mode) : S_ISREG(st.st_mode));
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_size, 3);
+		assert_int_equal(unlink(link), 0);
+	}
 	/* A pipe that nobody reads is not waited for; replaced if it was not there at first. */
-	assert_int_equal(unlink(link), 0);
 	assert_int_equal(mkfifo(link, 0600), 0);
 	way = RESULT_WAY_OPEN;
 	assert_int_equal(result_write(&kernel_live, link, &way, "x", 1, &why), -ENXIO);
@@ -254,6 +251,26 @@ static void a_file_is_replaced_as_a_whole(void **state)
 	way = RESULT_WAY_OPEN;
 	assert_int_equal(result_write(&kernel_live, "/dev/full", &way, "x", 1, &why), -ENOSPC);
 	assert_non_null(strstr(why.text, "'/dev/full': ENOSPC"));
+}
+
+static void links_of_the_system_are_followed(void **state)
+{
+	static const struct {
+		const char *path;
+		bool systems;
+	} rows[] = {
+		{ "/dev/stderr", true },	  { "/dev/fd/7", true },
+		{ "/proc/self/fd/1", true },	  { "/dev/shm/result", false },
+		{ "/tmp/dev/x", false },	  { "dev/stderr", false },
+		{ "/proc/../tmp/x", false },	  { "/device/x", false },
+		{ "/dev/fd/../../etc/x", false }, { "/procession", false },
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		print_message("# %s\n", rows[i].path);
+		assert_int_equal(path_is_systems(rows[i].path), rows[i].systems);
+	}
 }
 
 /* ---- the options ---- */
@@ -413,6 +430,7 @@ int main(void)
 		cmocka_unit_test(the_longest_one_fits),
 		cmocka_unit_test(what_is_no_result),
 		cmocka_unit_test(a_file_is_replaced_as_a_whole),
+		cmocka_unit_test(links_of_the_system_are_followed),
 		cmocka_unit_test(thousandths),
 		cmocka_unit_test(a_command_line),
 		cmocka_unit_test(a_network_of_its_own),
