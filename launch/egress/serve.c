@@ -233,6 +233,7 @@ int egress_serve(const struct egress_options *options, struct fault *why)
 	int r;
 
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN); /* of the log */
 	r = start(&server, options, &port, why);
 	if (r == 0)
 		r = say_url(port, why);

@@ -238,6 +238,11 @@ static int verb_run(int argc, char **argv, char **envp)
 
 	if (run_command_parse(argc, argv, &s.command, &why) < 0)
 		return usage(&why);
+	/* A result that cannot be written says so by its error. The launcher gives the module its
+	 * own signals back.
+	 */
+	k->signal_ignore(k, SIGPIPE);
+	k->signal_ignore(k, SIGXFSZ);
 	/* What outlives a lost keeper comes to us. */
 	k->prctl(k, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	s.run.channel = -1;

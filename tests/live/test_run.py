@@ -662,6 +662,20 @@ p = subprocess.run([RUN, "--policy", POLICY, "--result", "/dev/full", "--", "/bi
 check("a result that cannot be written stops the start", p.returncode == 74 and "ENOSPC" in p.stderr, p)
 p = subprocess.run(command(["/bin/true"], result=path("no/where.json")), capture_output=True)
 check("a result in a directory that is not there", p.returncode == 74, p)
+p = run(["/bin/true"], preexec=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0)))
+check("a result beyond the file size limit is said", p.returncode == 74 and b"EFBIG" in p.stderr, p)
+os.mkfifo(path("gone.fifo"))
+reader = os.open(path("gone.fifo"), os.O_RDONLY | os.O_NONBLOCK)
+p = subprocess.Popen(command(["/bin/sh", "-c", "echo up; read x; echo done"], result=path("gone.fifo")),
+                     stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+p.stdout.readline()
+os.close(reader)
+out, err = p.communicate(b"x\n", timeout=30)
+check("a result whose reader has gone is said, and costs no module",
+      p.returncode == 74 and out == b"done\n" and err, p.returncode, out, err)
+for number in (signal.SIGPIPE, signal.SIGXFSZ):
+    p = run(["/bin/sh", "-c", "kill -%d $$" % number])
+    check("a module has its own %s" % number.name, p.returncode == 128 + number, p)
 inner = """
 mount -t tmpfs -o size=64k none "$1" || exit 99
 mkfifo "$4"
