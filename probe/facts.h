@@ -184,7 +184,7 @@ struct gpu_facts {
 	uint32_t node_count;
 	struct gpu gpus[GPUS_MAX];
 	uint32_t gpu_count;
-	bool truncated;	      /* there were more than fit here */
+	bool truncated;	      /* there are more, that do not fit or could not be looked at */
 	struct fact searched; /* the device directory could be listed */
 };
 

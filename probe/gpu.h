@@ -2,9 +2,11 @@
 #ifndef PROBE_GPU_H
 #define PROBE_GPU_H
 
+#include <errno.h>
 #include <stdbool.h>
 
 #include "kabi/kernel.h"
+#include "kabi/recorded.h"
 #include "probe/facts.h"
 
 /* Is `name` the prefix and then one to six digits, "renderD128"? */
@@ -26,11 +28,22 @@ void gpu_group_for(const struct kernel *k, const struct ids *ids, const struct n
 		   char buf[FACTS_WORD_MAX]);
 
 /* What sysfs says of the device behind /sys/class/drm/NAME: vendor, model, driver, memory.
- * `address` is set already.
+ * `address` is set already. Returns 0, or -errno when it could not be found out which driver it
+ * has, and so whether it is a GPU; without one it has none.
  */
-void gpu_describe(const struct kernel *k, const char *card, const char *render, struct gpu *ret);
+int gpu_describe(const struct kernel *k, const char *card, const char *render, struct gpu *ret);
 
-/* The last part of where the link at `path` leads: "0000:03:00.0". Returns false without one. */
-bool gpu_link_name(const struct kernel *k, const char *path, char buf[FACTS_WORD_MAX]);
+/* Is it an error of what is not there, or not to be seen from here: of which the nodes below /dev
+ * are all there is? Any other may come of anything.
+ */
+static inline bool gpu_is_hidden(int error)
+{
+	return error == -ENOENT || error == -ENOTDIR || error == -EINVAL || error == -EACCES ||
+	       error == -EPERM || error == -KERNEL_NOT_RECORDED;
+}
+
+/* The last part of where the link at `path` leads: "0000:03:00.0". Returns 0; or -errno, with "".
+ */
+int gpu_link_name(const struct kernel *k, const char *path, char buf[FACTS_WORD_MAX]);
 
 #endif

@@ -24,15 +24,20 @@ struct drm_devices {
 
 /* ---- DRM: /sys/class/drm/{cardN,renderDN} ---- */
 
-bool gpu_link_name(const struct kernel *k, const char *path, char buf[FACTS_WORD_MAX])
+int gpu_link_name(const struct kernel *k, const char *path, char buf[FACTS_WORD_MAX])
 {
 	char target[FACTS_PATH_MAX];
 	const char *slash;
+	ssize_t n = k->readlink(k, path, target, sizeof(target));
 
-	if (k->readlink(k, path, target, sizeof(target)) <= 0)
-		return false;
+	buf[0] = '\0';
+	if (n <= 0)
+		return n < 0 ? (int)n : -ENOENT;
 	slash = strrchr(target, '/');
-	return text_copy(buf, FACTS_WORD_MAX, slash ? slash + 1 : target);
+	if (text_copy(buf, FACTS_WORD_MAX, slash ? slash + 1 : target))
+		return 0;
+	buf[0] = '\0';
+	return -ENAMETOOLONG;
 }
 
 static struct drm_device *drm_at(struct drm_devices *all, const char *address)
@@ -49,38 +54,48 @@ static struct drm_device *drm_at(struct drm_devices *all, const char *address)
 	return d;
 }
 
-static void add_drm(const struct kernel *k, const char *name, struct drm_devices *all)
+/* Of what device it is a node must be known, or that would count twice. */
+static void add_drm(const struct kernel *k, const char *name, struct gpu_facts *f,
+		    struct drm_devices *all)
 {
 	bool card = gpu_numbered(name, "card");
 	char path[FACTS_PATH_MAX];
-	char address[FACTS_WORD_MAX] = "";
+	char address[FACTS_WORD_MAX];
 	struct text t = TEXT_BUF(path);
 	struct drm_device *d;
+	int r;
 
 	if (!card && !gpu_numbered(name, "renderD"))
 		return; /* a connector, "card0-HDMI-A-1" */
 	text_add(&t, "/sys/class/drm/");
 	text_add(&t, name);
 	text_add(&t, "/device");
-	if (!gpu_link_name(k, path, address))
-		address[0] = '\0';
+	r = gpu_link_name(k, path, address);
+	if (r < 0 && !gpu_is_hidden(r)) {
+		f->truncated = true;
+		return;
+	}
 	d = drm_at(all, address);
 	if (d)
 		text_copy(card ? d->card : d->render, sizeof(d->card), name);
 }
 
 /* Without sysfs, the nodes are all there is. */
-static void find_drm(const struct kernel *k, const struct gpu_facts *f, struct drm_devices *all)
+static void find_drm(const struct kernel *k, struct gpu_facts *f, struct drm_devices *all)
 {
 	static char names[NAMES_SIZE];
 	ssize_t n = k->list(k, "/sys/class/drm", names, sizeof(names));
 	const char *name = names;
 
 	for (ssize_t i = 0; i < n; i++, name += strlen(name) + 1)
-		add_drm(k, name, all);
+		add_drm(k, name, f, all);
+	if (n < 0 && !gpu_is_hidden((int)n)) {
+		f->truncated = true;
+		return;
+	}
 	for (uint32_t i = 0; n < 0 && i < f->node_count; i++)
 		if (f->nodes[i].device && text_starts(f->nodes[i].path, "/dev/dri/"))
-			add_drm(k, f->nodes[i].path + strlen("/dev/dri/"), all);
+			add_drm(k, f->nodes[i].path + strlen("/dev/dri/"), f, all);
 }
 
 /* These drivers imitate a GPU in software, or pass on what another machine may or may not have:
@@ -116,7 +131,10 @@ static void add_drm_gpu(const struct kernel *k, const struct drm_device *d, stru
 	if (!d->render[0])
 		return;
 	text_copy(found.address, sizeof(found.address), d->address);
-	gpu_describe(k, d->card, d->render, &found);
+	if (gpu_describe(k, d->card, d->render, &found) < 0) {
+		f->truncated = true;
+		return;
+	}
 	if (is_imitation(found.driver) || strcmp(found.address, "vgem") == 0)
 		return;
 	if (path_join(found.node, sizeof(found.node), "/dev/dri", d->render) &&

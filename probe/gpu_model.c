@@ -225,12 +225,14 @@ static void measure(const struct kernel *k, const char *card, const char *render
 	}
 }
 
-void gpu_describe(const struct kernel *k, const char *card, const char *render, struct gpu *ret)
+int gpu_describe(const struct kernel *k, const char *card, const char *render, struct gpu *ret)
 {
 	char path[FACTS_PATH_MAX];
+	int r = gpu_link_name(k, below(path, render, "/device/driver"), ret->driver);
 
-	if (!gpu_link_name(k, below(path, render, "/device/driver"), ret->driver))
-		ret->driver[0] = '\0';
+	if (r < 0 && !gpu_is_hidden(r))
+		return r;
 	name_it(k, render, ret);
 	measure(k, card, render, ret);
+	return 0;
 }

@@ -183,10 +183,10 @@ static void put_gpus(const struct layout *l, const struct report *report)
 		put_gpu(l, &g->gpus[i]);
 	if (g->searched.answer != ANSWER_YES)
 		put_unsearched(l, &g->searched);
-	else if (g->gpu_count == 0)
+	else if (g->gpu_count == 0 && !g->truncated)
 		layout_text(l, INK_PLAIN, 2, "none found");
 	if (g->truncated)
-		layout_text(l, INK_PLAIN, 2, "there are more devices than this program looks at");
+		layout_text(l, INK_PLAIN, 2, "there are more devices, that could not be looked at");
 	for (uint32_t i = 0; i < g->node_count; i++) {
 		const struct gpu_node *n = &g->nodes[i];
 		char line[FACTS_LINE_MAX];

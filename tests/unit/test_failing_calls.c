@@ -98,6 +98,21 @@ static const struct gpu *same_gpu(const struct gpu_facts *f, const struct gpu *w
 	return NULL;
 }
 
+/* What was found to be no GPU must not become one. */
+static void no_gpu_more(const struct gpu_facts *whole, const struct gpu_facts *failed)
+{
+	for (uint32_t i = 0; i < failed->gpu_count; i++) {
+		bool known = same_gpu(whole, &failed->gpus[i]);
+
+		for (uint32_t j = 0; j < whole->gpu_count; j++)
+			known = known || (whole->gpus[j].node[0] &&
+					  strcmp(whole->gpus[j].node, failed->gpus[i].node) == 0);
+		if (!known)
+			fail_msg("'%s' at '%s' became a GPU", failed->gpus[i].node,
+				 failed->gpus[i].address);
+	}
+}
+
 static void compare_gpu(const void *a, const void *b)
 {
 	const struct gpu_facts *whole = a;
@@ -113,6 +128,7 @@ static void compare_gpu(const void *a, const void *b)
 		if (g)
 			same_or_unknown(g->usable, failed->gpus[i].usable);
 	}
+	no_gpu_more(whole, failed);
 }
 
 static void ask_engine(const struct kernel *k, void *ret)
