@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import subprocess
+import threading
 import time
 
 from . import arch as arches
@@ -244,10 +245,12 @@ def waited(pid):
 
 
 _running = set()
+_over = threading.Event()
 
 
 def end_all():
-    """End the machines of all threads."""
+    """End the machines of all threads, and let none start again."""
+    _over.set()
     for process in list(_running):
         process.kill()
 
@@ -258,6 +261,8 @@ def boot(command, files, seconds, state=lambda word: None):
     start = time.monotonic()
     for path in files:
         open(path, "wb").close()
+    if _over.is_set():
+        raise BootError("the run is over")
     process = subprocess.Popen(mortal(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
     _running.add(process)
     timed_out = flooded = False
