@@ -119,13 +119,21 @@ static bool ask_cpuid(const struct kernel *k, struct host_facts *ret)
 	return name != NULL;
 }
 
+/* Is it an error of this moment, that says nothing of the file? */
+static bool is_passing(ssize_t r)
+{
+	return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EIO;
+}
+
 /* Amazon's machines without a hypervisor are named like those with one, but for the type. */
-static bool is_metal(const struct kernel *k)
+static enum answer is_metal(const struct kernel *k)
 {
 	char type[FACTS_WORD_MAX];
+	ssize_t n = file_read_line(k, "/sys/class/dmi/id/product_name", type, sizeof(type));
 
-	return file_read_line(k, "/sys/class/dmi/id/product_name", type, sizeof(type)) > 0 &&
-	       text_ends(type, ".metal");
+	if (is_passing(n))
+		return ANSWER_UNKNOWN;
+	return n > 0 && text_ends(type, ".metal") ? ANSWER_YES : ANSWER_NO;
 }
 
 /* Returns how many fields could be read; ret->virtualisation is set when one tells. */
@@ -147,7 +155,7 @@ static int ask_firmware(const struct kernel *k, struct host_facts *ret)
 			continue;
 		readable++;
 		name = NAME_OF(firmware, said);
-		if (!name || is_metal(k))
+		if (!name || is_metal(k) != ANSWER_NO)
 			continue;
 		t = TEXT_BUF(path);
 		text_add(&t, "DMI ");
@@ -162,13 +170,23 @@ static bool ask_xen(const struct kernel *k, struct host_facts *ret)
 {
 	char text[FACTS_WORD_MAX];
 
-	if (file_read(k, "/proc/xen/capabilities", text, sizeof(text)) > 0 &&
-	    strstr(text, "control_d")) {
+	ssize_t n = file_read(k, "/proc/xen/capabilities", text, sizeof(text));
+
+	if (is_passing(n)) {
+		say_vm(ret, "", "/proc/xen/capabilities could not be read", NULL);
+		return true;
+	}
+	if (n > 0 && strstr(text, "control_d")) {
 		say_vm(ret, "none",
 		       "/proc/xen/capabilities has control_d: the machine's own system", NULL);
 		return true;
 	}
-	if (file_read_line(k, "/sys/hypervisor/type", text, sizeof(text)) <= 0)
+	n = file_read_line(k, "/sys/hypervisor/type", text, sizeof(text));
+	if (is_passing(n)) {
+		say_vm(ret, "", "/sys/hypervisor/type could not be read", NULL);
+		return true;
+	}
+	if (n <= 0)
 		return false;
 	say_vm(ret, text, "/sys/hypervisor/type", text);
 	return true;
@@ -222,7 +240,7 @@ void virt_ask(const struct kernel *k, const struct cpuinfo *cpuinfo, struct host
 		return;
 	if (told)
 		say_vm(ret, "vm-other", "/proc/cpuinfo has the flag 'hypervisor'", NULL);
-	else if (readable > 0 && is_metal(k))
+	else if (readable > 0 && is_metal(k) == ANSWER_YES)
 		say_vm(ret, "none", "DMI product_name is that of a machine without a hypervisor",
 		       NULL);
 	else if (readable > 0)

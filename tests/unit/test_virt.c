@@ -1,4 +1,5 @@
 /* probe/virt.c: virtual machines and containers. */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -8,6 +9,7 @@
 
 #include "kabi/text.h"
 #include "probe/virt.h"
+#include "tests/fake/failing.h"
 #include "tests/fake/tree.h"
 
 #define DMI(field) "/sys/class/dmi/id/" field
@@ -17,6 +19,25 @@
 static const struct cpuinfo hardware = { .has_flags = true };
 static const struct cpuinfo guest = { .has_flags = true, .hypervisor = true };
 static const struct cpuinfo arm = { .has_flags = false };
+
+/* Each request fails once: hardware stays hardware, and a virtual machine one, or it is unknown. */
+static void check_failing(const struct kernel *machine, const struct cpuinfo *cpuinfo,
+			  const struct host_facts *whole)
+{
+	bool hardware_it_is = strcmp(whole->virtualisation, "none") == 0;
+	struct failing failing;
+	unsigned at = 0;
+
+	do {
+		struct host_facts f = { .libc = "" };
+
+		f.uts = whole->uts;
+		failing_start(&failing, machine, ++at, EMFILE);
+		virt_ask(&failing.kernel, cpuinfo, &f);
+		if (f.virtualisation[0] && whole->virtualisation[0])
+			assert_int_equal(strcmp(f.virtualisation, "none") == 0, hardware_it_is);
+	} while (failing.calls >= at);
+}
 
 static void virtual_machines(void **state)
 {
@@ -152,9 +173,10 @@ static void virtual_machines(void **state)
 		text_copy(f.uts.release, sizeof(f.uts.release), rows[i].release);
 		tree_make(&tree, rows[i].files, text);
 		virt_ask(&tree.kernel, rows[i].cpuinfo, &f);
-		tree_remove(&tree);
 		assert_string_equal(f.virtualisation, rows[i].name);
 		assert_string_equal(f.virtualisation_why, rows[i].why);
+		check_failing(&tree.kernel, rows[i].cpuinfo, &f);
+		tree_remove(&tree);
 	}
 }
 
