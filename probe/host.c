@@ -46,15 +46,19 @@ static bool node_name(void *arg, char *variable)
 }
 
 /* The name an operator chose (spec/wire.md §3.1), else the kernel's. The environment is read as the
- * kernel shows it, so that a recorded machine does not get this one's.
+ * kernel shows it, so that a recorded machine does not get this one's. When it could not be read
+ * for a reason of this moment, the name is unknown: the kernel's may be another node's.
  */
 static void ask_names(const struct kernel *k, struct host_facts *ret)
 {
 	struct uts uts;
+	int r;
 
 	if (k->uname(k, &uts) == 0)
 		ret->uts = uts;
-	lines_read(k, "/proc/self/environ", '\0', node_name, ret);
+	r = lines_read(k, "/proc/self/environ", '\0', node_name, ret);
+	if (r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EIO)
+		return;
 	if (!ret->hostname[0])
 		text_copy(ret->hostname, sizeof(ret->hostname), ret->uts.nodename);
 }

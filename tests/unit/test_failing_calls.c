@@ -158,6 +158,8 @@ static void compare_host(const void *a, const void *b)
 	not_turned(&whole->battery, &failed->battery);
 	not_turned(&whole->disk, &failed->disk);
 	not_turned(&whole->caps_asked, &failed->caps_asked);
+	if (failed->hostname[0])
+		assert_string_equal(failed->hostname, whole->hostname);
 	if (strcmp(failed->container, "none") == 0)
 		assert_string_equal(whole->container, "none");
 	if (strcmp(failed->virtualisation, "none") == 0)
