@@ -173,6 +173,9 @@ static void derive_one(const struct facts *facts, const struct backend *backend,
 			needs_abi(ret, row->needed_abi);
 		else
 			set(ret->remedy, backend->remedy, "", "");
+		if (facts->landlock.state == LANDLOCK_NOT_BUILT &&
+		    facts->seccomp.mode.answer == ANSWER_YES)
+			ret->kernel = ll_abi_linux(row->needed_abi);
 		return;
 	}
 	missing = missing_right(row, &facts->landlock, ret);

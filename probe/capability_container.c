@@ -1,6 +1,7 @@
 #include "probe/capability_container.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "probe/capability_parts.h"
 #include "probe/trial/trial.h"
@@ -142,18 +143,52 @@ static void derive_broker(const struct facts *facts, struct capability *c)
 	c->kernel = "7.1";
 }
 
-void container_derive(const struct facts *facts, struct capabilities *all)
+/* ---- all of them ---- */
+
+static void derive_each(const struct facts *facts, struct capability of[CAPABILITY_COUNT])
 {
 	const struct cgroup_facts *c = &facts->cgroup;
 
-	derive_broker(facts, &all->of[CAPABILITY_IPC_BROKER]);
-	derive_container(facts, &all->of[CAPABILITY_PROCESS_CONTAINER], "container.escape",
-			 &c->kill, "cgroup.kill",
+	derive_broker(facts, &of[CAPABILITY_IPC_BROKER]);
+	derive_container(facts, &of[CAPABILITY_PROCESS_CONTAINER], "container.escape", &c->kill,
+			 "cgroup.kill",
 			 ": a module is its process group, which a process may leave");
-	derive_container(facts, &all->of[CAPABILITY_FREEZE], "container.frozen", &c->freeze,
+	derive_container(facts, &of[CAPABILITY_FREEZE], "container.frozen", &c->freeze,
 			 "cgroup.freeze", ": a module is stopped by SIGSTOP to its process group");
-	derive_limit(facts, &all->of[CAPABILITY_LIMITS_CPU], CONTROLLER_CPU, &c->cpu_files);
-	derive_limit(facts, &all->of[CAPABILITY_LIMITS_MEMORY], CONTROLLER_MEMORY,
-		     &c->memory_files);
-	derive_limit(facts, &all->of[CAPABILITY_LIMITS_PIDS], CONTROLLER_PIDS, &c->pids_files);
+	derive_limit(facts, &of[CAPABILITY_LIMITS_CPU], CONTROLLER_CPU, &c->cpu_files);
+	derive_limit(facts, &of[CAPABILITY_LIMITS_MEMORY], CONTROLLER_MEMORY, &c->memory_files);
+	derive_limit(facts, &of[CAPABILITY_LIMITS_PIDS], CONTROLLER_PIDS, &c->pids_files);
+}
+
+/* `rest` is in the way as well: what takes away the first would not be enough. */
+static void add_rest(struct capability *c, const struct capability *rest)
+{
+	char first[FACTS_LINE_MAX];
+
+	if (c->kernel && rest->kernel && strverscmp(rest->kernel, c->kernel) <= 0)
+		return;
+	c->kernel = c->kernel ? rest->kernel : NULL;
+	text_copy(first, sizeof(first), c->remedy);
+	set(c->remedy, first, first[0] && rest->remedy[0] ? ", and " : "", rest->remedy);
+}
+
+void container_derive(const struct facts *facts, struct capabilities *all)
+{
+	static const enum capability_id judged[] = {
+		CAPABILITY_IPC_BROKER, CAPABILITY_PROCESS_CONTAINER, CAPABILITY_FREEZE,
+		CAPABILITY_LIMITS_CPU, CAPABILITY_LIMITS_MEMORY,     CAPABILITY_LIMITS_PIDS,
+	};
+	struct capability with_backend[CAPABILITY_COUNT] = { 0 };
+
+	for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++)
+		with_backend[judged[i]].status = STATUS_ENFORCED;
+	derive_each(facts, with_backend);
+	for (size_t i = 0; i < sizeof(judged) / sizeof(judged[0]); i++) {
+		struct capability *c = &all->of[judged[i]];
+
+		if (c->status != STATUS_ENFORCED &&
+		    with_backend[judged[i]].status != STATUS_ENFORCED)
+			add_rest(c, &with_backend[judged[i]]);
+	}
+	derive_each(facts, all->of);
 }

@@ -33,17 +33,17 @@ static struct audit_change *add_change(struct audit *audit, const char *text, co
 
 /* ---- kernels ---- */
 
-/* Is there a release from which on it would be better? */
-static bool helping_kernel(const struct audit_status *s, struct version *ret)
-{
-	return *s->kernel && version_read(s->kernel, ret) == 0;
-}
-
 static bool at_most(const struct version *needed, const char *kernel)
 {
 	struct version v;
 
 	return version_read(kernel, &v) == 0 && version_compare(needed, &v) <= 0;
+}
+
+/* Is there a release from which on it would be better? */
+static bool helping_kernel(const struct audit_status *s, struct version *ret)
+{
+	return *s->kernel && version_read(s->kernel, ret) == 0;
 }
 
 static struct audit_change *add_kernel(struct audit *audit, const struct version *v)
@@ -95,7 +95,8 @@ static int list_kernels(struct audit *audit, const struct audit_profile *p,
 
 	for (unsigned i = 0; i < p->capability_count; i++)
 		if (p->capabilities[i].status != STATUS_ENFORCED &&
-		    helping_kernel(&p->capabilities[i], &v) && !add_kernel(audit, &v))
+		    helping_kernel(&p->capabilities[i], &v) && !at_most(&v, p->kernel) &&
+		    !add_kernel(audit, &v))
 			return -ENOMEM;
 	if (leaf_wants_kernel(p) && !add_kernel(audit, &leaf_kernel))
 		return -ENOMEM;
@@ -112,6 +113,8 @@ static void gain_kernel(const struct audit *audit, const struct audit_profile *p
 	bool any = false;
 	struct version v;
 
+	if (version_read(c->kernel, &v) == 0 && at_most(&v, p->kernel))
+		return; /* it has that kernel */
 	for (unsigned i = 0; i < audit->column_count; i++) {
 		const struct audit_status *s = audit_status_of(audit, p, i);
 

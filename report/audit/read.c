@@ -395,14 +395,15 @@ static unsigned abi_wanting(const struct audit_facts *f, const struct audit_capa
 	return needed > f->abi ? needed : 0;
 }
 
-/* Reports had no member for it at first. */
+/* Reports had no member for it at first. What stands on more than the ABI stays without. */
 static void say_kernel(const struct audit_facts *f, struct audit_capability *c)
 {
 	bool kernel = !f->landlock_state[0] || strcmp(f->landlock_state, "not-built") == 0 ||
 		      strcmp(f->landlock_state, "present") == 0;
 	const char *release = ll_abi_linux(abi_wanting(f, c));
+	int id = capability_find(c->name);
 
-	if (kernel && release)
+	if (kernel && release && id >= 0 && capability_rows[id].on_wire)
 		text_copy(c->kernel, sizeof(c->kernel), release);
 }
 

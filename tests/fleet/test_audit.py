@@ -183,6 +183,31 @@ def gains():
     say(any("error" in m for m in a["modules"]) and any("runs" in m for m in a["modules"]), "a bad manifest costs itself alone")
 
 
+def promises():
+    """What a kernel would bring is what each node would report with it."""
+    def at(tree, kernel):
+        r = run("--json", "--root", os.path.join(TREES, tree), *(["--assume-kernel", kernel] if kernel else []))
+        return {c["name"]: c["status"] == "enforced" for c in json.loads(r.stdout)["capabilities"]}
+
+    def number(kernel):
+        return [int(part) for part in kernel.split("-")[0].split(".")[:2]]
+
+    trees = [t for t in sorted(os.listdir(TREES)) if os.path.exists(os.path.join(TREES, t, "kernel.calls"))]
+    docs = {t: report(t, t) for t in trees}
+    now = {t: at(t, None) for t in trees}
+    for c in audit("-", stdin=lines(*docs.values()))["changes"]:
+        if not c["kernel"]:
+            continue
+        expected = {}
+        for t in trees:
+            if number(docs[t]["platform"]["kernel"]) >= number(c["kernel"]):
+                continue
+            for name, enforced in at(t, c["kernel"]).items():
+                if enforced and not now[t][name]:
+                    expected[name] = expected.get(name, 0) + 1
+        say(c["capabilities"] == expected, f"{c['change']} brings what nodes say they would have", c["capabilities"], expected)
+
+
 def delegation():
     d = report("systemd-user", "x")
     d["kernel"]["cgroup"]["missing"] = ["words for people"]
@@ -191,6 +216,7 @@ def delegation():
     both["kernel"]["cgroup"]["obstacles"] = ["not-delegated", "controller-in-v1", "controller-in-v1"]
     old = report("systemd-user", "old")
     old["kernel"]["cgroup"]["obstacles"] = ["old-kernel"]
+    old["platform"]["kernel"] = "5.10.0-1-amd64"
     untold = report("systemd-user", "untold")
     untold["kernel"]["cgroup"]["missing"] = ["words for people"]
     del untold["kernel"]["cgroup"]["obstacles"]
@@ -268,6 +294,7 @@ def main():
         inputs(dir)
         older()
         gains()
+        promises()
         delegation()
         latest()
         forms(dir, fleet)

@@ -136,13 +136,42 @@ static void a_refused_right_takes_its_promise_away(void **state)
 			for (int c = 0; c < CAPABILITY_COUNT; c++) {
 				if (!strstr(all.of[c].why, rows[i].right))
 					continue;
-				assert_null(strstr(all.of[c].remedy, "or later"));
+				assert_null(all.of[c].kernel);
+				assert_true(text_starts(all.of[c].remedy, "find out what"));
 				assert_int_equal(text_starts(all.of[c].why, "unknown"), a);
 				found++;
 			}
 		}
 		assert_true(found > 0 || strcmp(rows[i].right, "RESOLVE_UNIX") == 0);
 	}
+}
+
+/* A kernel is named only when nothing else is in the way. */
+static void what_else_is_in_the_way_is_told(void **state)
+{
+	const struct capability *broker = &all.of[CAPABILITY_IPC_BROKER];
+	const struct capability *limit = &all.of[CAPABILITY_LIMITS_CPU];
+
+	(void)state;
+	make_node(&node, 2);
+	capabilities_derive(&node, &all);
+	assert_string_equal(all.of[CAPABILITY_FILESYSTEM].kernel, "6.2");
+	assert_string_equal(broker->kernel, "7.1");
+	assert_non_null(
+		strstr(broker->remedy, "Linux 6.2 or later (Landlock ABI 3), and a parent"));
+	assert_null(limit->kernel);
+	assert_true(text_starts(limit->remedy, "Linux 6.2 or later (Landlock ABI 3), and "));
+
+	node.landlock.state = LANDLOCK_NOT_BUILT;
+	capabilities_derive(&node, &all);
+	assert_string_equal(all.of[CAPABILITY_IPC].kernel, "6.12");
+	assert_string_equal(broker->kernel, "7.1");
+
+	node.landlock.state = LANDLOCK_OFF_AT_BOOT;
+	capabilities_derive(&node, &all);
+	assert_null(all.of[CAPABILITY_IPC].kernel);
+	assert_null(broker->kernel);
+	assert_true(text_starts(broker->remedy, "boot with landlock in the lsm= list"));
 }
 
 static void without_seccomp_there_is_no_backend(void **state)
@@ -259,6 +288,7 @@ int main(void)
 		cmocka_unit_test(statuses_are_the_contracts),
 		cmocka_unit_test(nothing_known_is_nothing_enforced),
 		cmocka_unit_test(a_refused_right_takes_its_promise_away),
+		cmocka_unit_test(what_else_is_in_the_way_is_told),
 		cmocka_unit_test(without_seccomp_there_is_no_backend),
 		cmocka_unit_test(findings_hold_when_they_do),
 		cmocka_unit_test(what_could_not_be_looked_at_is_no_finding),
