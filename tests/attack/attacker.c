@@ -42,18 +42,23 @@ static int run_as(char **argv, uid_t uid, char *setuid)
 	return 1;
 }
 
+/* However the run ends; its children leave by _exit(2). */
+static void clean_up(void)
+{
+	if (getpid() == stage.agent)
+		stage_remove(&stage);
+}
+
 static int run_all(const char *sandbox)
 {
 	int failures;
 
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	if (stage_make(&stage, sandbox) < 0) {
+	if (atexit(clean_up) != 0 || stage_make(&stage, sandbox) < 0) {
 		printf("not ok - the stage could not be set up\n");
-		stage_remove(&stage);
 		return 1;
 	}
 	failures = matrix_main(&stage) + refusals_main(&stage);
-	stage_remove(&stage);
 	return failures ? 1 : 0;
 }
 

@@ -6,6 +6,29 @@ attacker=$BUILD/attack/attacker
 sandbox=$BUILD/oarbank-sandbox
 user=61006
 
+# A run whose victim dies says so, fails and leaves nothing. The victim leads a process group of its own.
+lost() {
+	local at pid child code
+	at=$(mktemp -d) || return 1
+	TMPDIR=$at "$attacker" run "$sandbox" --quick >"$at.out" 2>&1 &
+	pid=$!
+	while kill -0 $pid 2>/dev/null; do
+		for child in $(cat /proc/$pid/task/$pid/children 2>/dev/null); do
+			[ "$(cut -d' ' -f5 "/proc/$child/stat" 2>/dev/null)" = "$child" ] && kill -KILL "$child"
+		done
+	done
+	wait $pid
+	code=$?
+	if [ $code = 1 ] && grep -q "victim has died" "$at.out" && [ -z "$(ls -A "$at")" ]; then
+		echo "ok - a run whose victim dies leaves nothing"
+	else
+		echo "not ok - a run whose victim dies leaves nothing"
+		echo "# exit $code, left: $(ls -A "$at"), said: $(tail -n 1 "$at.out")"
+	fi
+	rm -rf "$at" "$at.out"
+}
+lost
+
 if [ "$(id -u)" != 0 ]; then
 	exec "$attacker" run "$sandbox"
 fi

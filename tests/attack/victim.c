@@ -210,9 +210,11 @@ int victim_start(struct stage *s)
 
 void victim_end(struct stage *s)
 {
-	if (s->victim <= 0)
-		return;
-	kill(s->victim, SIGKILL);
-	waitpid(s->victim, NULL, 0);
+	/* One that has died, and was waited for, is not ours to signal: its number may be
+	 * another's. */
+	if (s->victim > 0 && waitpid(s->victim, NULL, WNOHANG) == 0) {
+		kill(s->victim, SIGKILL);
+		waitpid(s->victim, NULL, 0);
+	}
 	s->victim = 0;
 }
