@@ -28,7 +28,7 @@ enum trial_group {
 
 #define FACTS_PATH_MAX CGROUP_PATH_MAX
 #define FACTS_WORD_MAX 96
-#define FACTS_LINE_MAX 256
+#define FACTS_LINE_MAX 512
 
 /* ---- Landlock: probe/landlock.c ---- */
 

@@ -13,7 +13,7 @@
 #define AUDIT_FINDINGS_MAX 64
 #define AUDIT_GROUPS_MAX 4
 #define AUDIT_WORD_MAX 96
-#define AUDIT_LINE_MAX 256
+#define AUDIT_LINE_MAX 512
 
 struct audit_capability {
 	char name[AUDIT_WORD_MAX];

@@ -172,6 +172,17 @@ static void what_else_is_in_the_way_is_told(void **state)
 	assert_null(all.of[CAPABILITY_IPC].kernel);
 	assert_null(broker->kernel);
 	assert_true(text_starts(broker->remedy, "boot with landlock in the lsm= list"));
+
+	/* However much it is, it is told to its end. */
+	node.landlock.state = LANDLOCK_FILTERED;
+	node.cgroup.missing[0].obstacle = LEAF_NOT_WRITABLE;
+	node.cgroup.missing[1].obstacle = LEAF_V1_CONTROLLER;
+	node.cgroup.missing[2].obstacle = LEAF_NO_CONTROLLER;
+	node.cgroup.missing_count = 3;
+	node.cgroup.controllers[CONTROLLER_CPU].obstacle = LEAF_NO_CONTROLLER;
+	capabilities_derive(&node, &all);
+	assert_true(text_starts(limit->remedy, "allow the landlock_* calls"));
+	assert_true(text_ends(limit->remedy, "cgroup.subtree_control of the cgroup above"));
 }
 
 static void without_seccomp_there_is_no_backend(void **state)
