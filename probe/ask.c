@@ -1,5 +1,6 @@
 #include "probe/ask.h"
 
+#include <errno.h>
 #include <string.h>
 
 #include "kabi/text.h"
@@ -18,4 +19,9 @@ void ask_name(char *buf, size_t size, const char *verb, const char *path)
 		path += len - room + 3;
 	}
 	text_add(&t, path);
+}
+
+bool ask_is_passing(ssize_t r)
+{
+	return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EIO;
 }

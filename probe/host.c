@@ -57,7 +57,7 @@ static void ask_names(const struct kernel *k, struct host_facts *ret)
 	if (k->uname(k, &uts) == 0)
 		ret->uts = uts;
 	r = lines_read(k, "/proc/self/environ", '\0', node_name, ret);
-	if (r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EIO)
+	if (ask_is_passing(r))
 		return;
 	if (!ret->hostname[0])
 		text_copy(ret->hostname, sizeof(ret->hostname), ret->uts.nodename);

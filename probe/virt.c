@@ -9,6 +9,7 @@
 #include "kabi/file.h"
 #include "kabi/lines.h"
 #include "kabi/text.h"
+#include "probe/ask.h"
 
 /* ---- virtual machines ---- */
 
@@ -119,19 +120,13 @@ static bool ask_cpuid(const struct kernel *k, struct host_facts *ret)
 	return name != NULL;
 }
 
-/* Is it an error of this moment, that says nothing of the file? */
-static bool is_passing(ssize_t r)
-{
-	return r == -EMFILE || r == -ENFILE || r == -ENOMEM || r == -EIO;
-}
-
 /* Amazon's machines without a hypervisor are named like those with one, but for the type. */
 static enum answer is_metal(const struct kernel *k)
 {
 	char type[FACTS_WORD_MAX];
 	ssize_t n = file_read_line(k, "/sys/class/dmi/id/product_name", type, sizeof(type));
 
-	if (is_passing(n))
+	if (ask_is_passing(n))
 		return ANSWER_UNKNOWN;
 	return n > 0 && text_ends(type, ".metal") ? ANSWER_YES : ANSWER_NO;
 }
@@ -172,7 +167,7 @@ static bool ask_xen(const struct kernel *k, struct host_facts *ret)
 
 	ssize_t n = file_read(k, "/proc/xen/capabilities", text, sizeof(text));
 
-	if (is_passing(n)) {
+	if (ask_is_passing(n)) {
 		say_vm(ret, "", "/proc/xen/capabilities could not be read", NULL);
 		return true;
 	}
@@ -182,7 +177,7 @@ static bool ask_xen(const struct kernel *k, struct host_facts *ret)
 		return true;
 	}
 	n = file_read_line(k, "/sys/hypervisor/type", text, sizeof(text));
-	if (is_passing(n)) {
+	if (ask_is_passing(n)) {
 		say_vm(ret, "", "/sys/hypervisor/type could not be read", NULL);
 		return true;
 	}

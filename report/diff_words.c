@@ -7,6 +7,7 @@
 #include "kabi/text.h"
 #include "report/json.h"
 #include "report/layout.h"
+#include "report/marks.h"
 
 #define LINE_MAX_LEN 1024
 #define NAME_WIDTH 30
@@ -249,20 +250,13 @@ static const char *heading_of(const char *path)
 	return "The node";
 }
 
-static enum ink ink_of(const struct diff_change *c)
+/* Of a change of status, how the new one is shown. */
+static void mark_of(const struct diff_change *c, enum ink *ret_ink, const char **ret_mark)
 {
-	if (!text_ends(c->path, ".status") || !cJSON_IsString(c->to))
-		return INK_PLAIN;
-	if (strcmp(c->to->valuestring, "cooperative") == 0)
-		return INK_YELLOW;
-	return strcmp(c->to->valuestring, "enforced") == 0 ? INK_GREEN : INK_RED;
-}
+	bool status = text_ends(c->path, ".status") && cJSON_IsString(c->to);
 
-static const char *mark_of(const struct diff_change *c)
-{
-	enum ink ink = ink_of(c);
-
-	return ink == INK_GREEN ? "✓" : ink == INK_YELLOW ? "~" : ink == INK_RED ? "✗" : "·";
+	*ret_ink = status ? status_ink(status_named(c->to->valuestring)) : INK_PLAIN;
+	*ret_mark = status ? status_mark(status_named(c->to->valuestring)) : "·";
 }
 
 static void say_report(struct text *t, const cJSON *report)
@@ -308,6 +302,8 @@ void diff_page(const struct diff *diff, const cJSON *from, const cJSON *to, bool
 		const struct diff_change *c = &diff->of[i];
 		char label[DIFF_PATH_MAX];
 		struct text name = TEXT_BUF(label);
+		const char *mark;
+		enum ink ink;
 
 		if (is_one_of_all(c, from, to))
 			continue;
@@ -320,7 +316,8 @@ void diff_page(const struct diff *diff, const cJSON *from, const cJSON *to, bool
 			name = TEXT_BUF(label);
 			add_about(c, &name);
 		}
-		layout_row(&l, ink_of(c), mark_of(c), label, NAME_WIDTH, line);
+		mark_of(c, &ink, &mark);
+		layout_row(&l, ink, mark, label, NAME_WIDTH, line);
 	}
 }
 

@@ -5,35 +5,10 @@
 
 #include "kabi/text.h"
 #include "report/layout.h"
+#include "report/marks.h"
 
 #define NAME_WIDTH 26
 #define FINDINGS_HEADING "Findings (! somebody should act, · good to know)"
-
-static enum ink status_ink(enum status status)
-{
-	switch (status) {
-	case STATUS_UNAVAILABLE:
-		return INK_RED;
-	case STATUS_COOPERATIVE:
-		return INK_YELLOW;
-	case STATUS_ENFORCED:
-		return INK_GREEN;
-	}
-	return INK_RED;
-}
-
-static const char *status_mark(enum status status)
-{
-	switch (status) {
-	case STATUS_UNAVAILABLE:
-		return "✗";
-	case STATUS_COOPERATIVE:
-		return "~";
-	case STATUS_ENFORCED:
-		return "✓";
-	}
-	return "✗";
-}
 
 static void add_all(struct text *t, const char *a, const char *b, const char *c)
 {

@@ -4,6 +4,7 @@
 
 #include "kabi/text.h"
 #include "report/layout.h"
+#include "report/marks.h"
 
 #define NAME_WIDTH 26
 #define MARKS_WIDTH 30
@@ -164,21 +165,6 @@ static void put_kernels(const struct layout *l, const struct audit *audit)
 	}
 }
 
-static const char *status_mark(const struct audit_status *s)
-{
-	if (!s)
-		return "·";
-	switch (s->status) {
-	case STATUS_UNAVAILABLE:
-		return "✗";
-	case STATUS_COOPERATIVE:
-		return "~";
-	case STATUS_ENFORCED:
-		return "✓";
-	}
-	return "✗";
-}
-
 /* Profiles are numbered by their first node, and nodes are sorted. */
 static const char *first_node(const struct audit *audit, uint32_t profile)
 {
@@ -204,8 +190,11 @@ static void put_profiles(const struct layout *l, const struct audit *audit)
 		struct text m = TEXT_BUF(marks);
 		struct text t = TEXT_BUF(label);
 
-		for (unsigned j = 0; j < audit->column_count; j++)
-			add_mark(&m, status_mark(audit_status_of(audit, p, j)), j);
+		for (unsigned j = 0; j < audit->column_count; j++) {
+			const struct audit_status *s = audit_status_of(audit, p, j);
+
+			add_mark(&m, s ? status_mark(s->status) : "·", j);
+		}
 		text_add(&t, first_node(audit, i));
 		if (p->nodes > 1) {
 			text_add(&t, " and ");

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "kabi/text.h"
+#include "report/marks.h"
 #include "report/scan.h"
 
 struct reader {
@@ -23,15 +24,6 @@ static void take_text(struct reader *r, char *buf, size_t size)
 		span_copy(&value, buf, size);
 }
 #define TAKE(reader, member) take_text((reader), (member), sizeof(member))
-
-static enum status status_of(const char *name)
-{
-	if (strcmp(name, status_name(STATUS_ENFORCED)) == 0)
-		return STATUS_ENFORCED;
-	if (strcmp(name, status_name(STATUS_COOPERATIVE)) == 0)
-		return STATUS_COOPERATIVE;
-	return STATUS_UNAVAILABLE;
-}
 
 static struct audit_capability *find(struct audit_facts *f, const char *name)
 {
@@ -106,7 +98,7 @@ static void take_enforcement(struct reader *r)
 		TAKE(r, status);
 		c = capability(r, name);
 		if (c)
-			c->status = status_of(status);
+			c->status = status_named(status);
 	}
 }
 
@@ -304,7 +296,7 @@ static void take_capability(struct reader *r)
 	}
 	if (!read.name[0])
 		return;
-	read.status = status_of(status);
+	read.status = status_named(status);
 	c = capability(r, read.name);
 	if (c)
 		*c = read;
